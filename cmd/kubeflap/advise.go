@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
-	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,31 +38,18 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 		"Exit status: 0 without advice, 3 with advice, 1 after an error, 2 for an invalid command line.")
 	a.cluster = addClusterFlags(cmd, watchedNamespace)
 	addFlag(cmd, "for", "How long to observe a live cluster. Allow for several heartbeats, which are 10s apart. If you interrupt the command, the advice is based on the observations until then.",
-		&a.duration, parseDuration).Default("2m")
+		&a.duration, parsePositive).Default("2m")
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
 	a.remote.addFlags(cmd, "Read the advice of a running kubeflap instance, such as http://host:9969, instead of a live cluster.",
 		"The cluster to advise on, if the kubeflap instance at --url serves several clusters.")
 	addFlag(cmd, "output", "Output format: text or json.", &a.output, oneOf("text", "json")).Default("text")
 	a.settings = addTrackerFlags(cmd)
-	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
+	recorded, served := func() bool { return a.recording != "" }, func() bool { return a.remote.url != "" }
+	live := append([]string{"namespace"}, forCluster...)
+	reject(cmd, recorded, "to --recording", append(live, "url")...)
+	reject(cmd, served, "to --url", slices.Concat(live, trackerFlags)...)
+	reject(cmd, func() bool { return !served() }, "without --url", "url.config", "url.cluster")
 	return cmd.FullCommand(), a.advise
-}
-
-// validate rejects flags that cannot be combined.
-func (a *adviser) validate() error {
-	switch {
-	case a.recording != "" && a.remote.url != "":
-		return errors.New("--recording and --url are mutually exclusive")
-	case (a.cluster.given() || *a.cluster.namespace != "") && a.recording+a.remote.url != "":
-		return errors.New("--kubeconfig, --context, --cluster, --user and --namespace need a live cluster: remove --recording or --url")
-	case a.remote.url == "" && a.remote.config+a.remote.cluster != "":
-		return errors.New("--url.config and --url.cluster need --url")
-	case a.duration == 0:
-		return errors.New("--for=0s: must be more than 0s")
-	case a.remote.url != "" && !reflect.DeepEqual(*a.settings, defaultSettings()):
-		return errors.New("--node-monitor-grace-period, --bounce-window, --endpoints.source and --endpoints.known-manager do not apply to --url: set them on the kubeflap instance at that URL")
-	}
-	return a.remote.validate()
 }
 
 func (a *adviser) advise(p program) error {
@@ -94,9 +80,6 @@ func (a *adviser) fetch(p program) (given report.Report, err error) {
 		query.Set("cluster", a.remote.cluster)
 	}
 	text, err := a.remote.get(p.ctx, api.AdvicePath, query)
-	if refused := (*statusError)(nil); errors.As(err, &refused) && refused.code == http.StatusBadRequest {
-		return given, fmt.Errorf("--url.cluster: %w", err) // it is the only parameter
-	}
 	if err != nil {
 		return given, err
 	}

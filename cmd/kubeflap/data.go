@@ -24,16 +24,13 @@ type dataFlags struct {
 func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 	f := &dataFlags{dir: cmd.Flag("data.dir", "Directory in which kubeflap stores events and incidents. --data.age and --data.size limit the recordings of events. If not set, kubeflap stores nothing.").PlaceHolder("DIR").String()}
 	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", &f.size, parseSize).Default("256MiB")
-	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", &f.age, parseDuration).Default("14d")
+	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", &f.age, parsePositive).Default("14d")
 	return f
 }
 
 // enablePersistence makes the pipeline record its events and resolved incidents in --data.dir, and replays what earlier
 // processes recorded there. The caller must run the flight recorder and the journal.
 func (f *dataFlags) enablePersistence(ctx context.Context, logger *slog.Logger, p *pipeline, watcher *watch.Watcher) (*flightrecorder.Recorder, error) {
-	if f.age == 0 {
-		return nil, errors.New("--data.age: must be more than 0s")
-	}
 	recorder, err := flightrecorder.New(flightrecorder.Settings{
 		Dir: *f.dir, Size: f.size, Age: f.age, List: watcher.List, Head: p.head,
 	}, logger)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/alecthomas/kingpin/v2"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"sigs.k8s.io/yaml"
 
@@ -15,19 +14,6 @@ import (
 )
 
 const enableRecordings = "web.enable-recordings"
-
-// addDownloads adds the flag for downloads. The returned function creates the download handler, or returns nil if
-// downloads are disabled.
-func addDownloads(cmd *kingpin.CmdClause, dir *string, listen *toolkit.FlagConfig) func(*slog.Logger) (http.Handler, error) {
-	enabled := cmd.Flag(enableRecordings, "Serve the recordings in --data.dir at /api/v1/recording. They show the whole cluster, so "+
-		"--web.config.file must require a password or a client certificate.").Bool()
-	return func(logger *slog.Logger) (http.Handler, error) {
-		if !*enabled {
-			return nil, nil
-		}
-		return newDownloadHandler(*dir, listen, logger)
-	}
-}
 
 // newDownloadHandler returns the handler for recordings in a directory. It returns an error if the web server does not
 // require authentication. The handler repeats this check for each request, because the web server can reload its

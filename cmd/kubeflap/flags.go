@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"math"
+	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,8 +37,21 @@ func addClusterFlags(cmd *kingpin.CmdClause, namespaceHelp string) clusterFlags 
 // watchedNamespace is the help text of --namespace for commands that watch a cluster.
 const watchedNamespace = "Watch only this namespace. If permitted, also watch nodes and their Leases. Requires no cluster-wide permissions."
 
-// given returns true if any of the flags that select a cluster is set.
-func (f clusterFlags) given() bool { return *f.kubeconfig+*f.context+*f.cluster+*f.user != "" }
+// forCluster are the names of the flags that select a cluster, but no namespace.
+var forCluster = []string{"kubeconfig", "context", "cluster", "user"}
+
+// reject makes a command reject flags that do not apply, if the condition holds. The message ends with `what`.
+func reject(cmd *kingpin.CmdClause, condition func() bool, what string, flags ...string) {
+	cmd.Action(func(context *kingpin.ParseContext) error {
+		for _, x := range context.Elements {
+			flag, ok := x.Clause.(*kingpin.FlagClause)
+			if ok && slices.Contains(flags, flag.Model().Name) && condition() {
+				return fmt.Errorf("--%s does not apply %s", flag.Model().Name, what)
+			}
+		}
+		return nil
+	})
+}
 
 // load loads the kubeconfig.
 func (f clusterFlags) load() (apiclient.Config, error) {
@@ -68,11 +83,19 @@ func addTrackerFlags(cmd *kingpin.CmdClause) *settings {
 	addFlag(cmd, "bounce-window", "If a lost address is ready again within this time, the loss counts as a bounce.", &s.tracker.BounceWindow, parseDuration).Default("2m")
 	addFlag(cmd, "endpoints.source", "Source of address states. auto uses EndpointSlices if the cluster has them, otherwise Endpoints.",
 		&s.tracker.AddressSource, parseSource).Default("auto")
-	cmd.Flag("endpoints.known-manager", "An additional manager whose EndpointSlices kubeflap accepts for Services with a selector. "+
-		"Use the value of the label endpointslice.kubernetes.io/managed-by. docs/verdicts.md lists the default managers. Can be repeated.").
-		PlaceHolder("NAME").SetValue(managers{&s.tracker.KnownManagers})
+	addFlag(cmd, "endpoints.known-manager", "An additional manager whose EndpointSlices kubeflap accepts for Services with a selector. "+
+		"Use the value of the label endpointslice.kubernetes.io/managed-by. docs/verdicts.md lists the default managers. Can be repeated.",
+		&s.tracker.KnownManagers, func(name string) ([]string, error) {
+			if name == "" || strings.ContainsAny(name, ", ") {
+				return nil, fmt.Errorf("%q is not a single manager name", name)
+			}
+			return append(s.tracker.KnownManagers, name), nil
+		}).PlaceHolder("NAME")
 	return &s
 }
+
+// trackerFlags are the names of the flags of the tracker.
+var trackerFlags = []string{"node-monitor-grace-period", "bounce-window", "endpoints.source", "endpoints.known-manager"}
 
 // addFlag adds a flag whose value the function parse returns.
 func addFlag[T any](cmd *kingpin.CmdClause, name, help string, into *T, parse func(string) (T, error)) *kingpin.FlagClause {
@@ -101,23 +124,8 @@ func (v value[T]) Set(s string) error {
 // String implements kingpin.Value.
 func (v value[T]) String() string { return fmt.Sprint(*v.into) }
 
-// managers holds the names from all occurrences of --endpoints.known-manager.
-type managers struct{ names *[]string }
-
-// Set implements kingpin.Value.
-func (m managers) Set(s string) error {
-	if s == "" || strings.ContainsAny(s, ", ") {
-		return fmt.Errorf("--endpoints.known-manager: %q is not a single manager name", s)
-	}
-	*m.names = append(*m.names, s)
-	return nil
-}
-
-// String implements kingpin.Value.
-func (m managers) String() string { return strings.Join(*m.names, ",") }
-
-// IsCumulative allows the flag to be repeated.
-func (m managers) IsCumulative() bool { return true }
+// IsCumulative allows a flag with a list to be repeated.
+func (v value[T]) IsCumulative() bool { return reflect.TypeFor[T]().Kind() == reflect.Slice }
 
 // oneOf returns a parser that accepts some words.
 func oneOf(words ...string) func(string) (string, error) {
@@ -149,6 +157,23 @@ func parseDuration(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is negative", s)
 	}
 	return parsed, nil
+}
+
+// parsePositive parses a duration above 0.
+func parsePositive(s string) (time.Duration, error) {
+	parsed, err := parseDuration(s)
+	if err == nil && parsed == 0 {
+		err = fmt.Errorf("%q is not more than 0s", s)
+	}
+	return parsed, err
+}
+
+// parseURL checks a URL.
+func parseURL(s string) (string, error) {
+	if parsed, err := url.Parse(s); err != nil || parsed.Host == "" {
+		return "", fmt.Errorf("%q is not a URL such as http://host:9969", s)
+	}
+	return s, nil
 }
 
 // parseCount parses an integer above 0.

@@ -35,7 +35,10 @@ func registerIncidents(app *kingpin.Application) (string, command) {
 		"End of the period, in the same format as --from.")
 	addFlag(cmd, "output", "Output format: table, wide, json or markdown. wide adds the cause and a summary. markdown shows all incidents in full, for a post-mortem.",
 		&a.output, oneOf("table", "wide", "json", "markdown")).Short('o').Default("table")
-	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
+	running := append([]string{"service"}, forCluster...)
+	reject(cmd, func() bool { return a.file != "" }, "to a recording", append(running, "url", "url.config", "url.cluster")...)
+	reject(cmd, func() bool { return a.remote.url != "" }, "to --url", running...)
+	reject(cmd, func() bool { return a.remote.url == "" }, "without --url", "url.config")
 	return cmd.FullCommand(), a.printIncidents
 }
 
@@ -57,14 +60,6 @@ func (v fileOrID) Set(s string) error {
 
 // String implements kingpin.Value.
 func (v fileOrID) String() string { return "" }
-
-// validate rejects flags that cannot be combined.
-func (a *incidentLister) validate() error {
-	if a.file != "" && a.given() {
-		return fmt.Errorf("--kubeconfig, --context, --cluster, --user, --service, --url, --url.config and --url.cluster do not apply to the recording %s", a.file)
-	}
-	return a.instance.validate()
-}
 
 // printIncidents prints the incidents. From a damaged recording, it prints the incidents before the damage, and returns
 // the error.

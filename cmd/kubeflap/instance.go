@@ -18,8 +18,8 @@ import (
 // instance holds the flags for a running kubeflap, either in the cluster of the kubeconfig or at a URL.
 type instance struct {
 	cluster clusterFlags
-	// `service` is kubeflap's Service.
-	service string
+	// `service` is kubeflap's Service. If it is empty, the command looks for it.
+	service apiclient.Service
 	remote  remote
 	between period
 	// sourceName describes the kubeflap instance or the recording that the incidents come from.
@@ -28,42 +28,24 @@ type instance struct {
 
 func (i *instance) addFlags(cmd *kingpin.CmdClause) {
 	i.cluster = addClusterFlags(cmd, "List only incidents that affected a Service in this namespace.")
-	cmd.Flag("service", "kubeflap's Service, as NAMESPACE/NAME or NAMESPACE/NAME:PORT. By default, the command looks for a Service with the label app.kubernetes.io/name=kubeflap.").
-		PlaceHolder("NAMESPACE/NAME[:PORT]").StringVar(&i.service)
+	addFlag(cmd, "service", "kubeflap's Service, as NAMESPACE/NAME or NAMESPACE/NAME:PORT. By default, the command looks for a Service with the label app.kubernetes.io/name=kubeflap.",
+		&i.service, apiclient.ParseService).PlaceHolder("NAMESPACE/NAME[:PORT]")
 	i.remote.addFlags(cmd, "Read from the kubeflap instance at this URL, such as http://host:9969.", "List only incidents of this cluster, if the kubeflap instance serves several clusters.")
-}
-
-// given reports whether any of the flags for a running kubeflap is set.
-func (i *instance) given() bool { return i.cluster.given() || i.service != "" || i.remote != remote{} }
-
-// validate rejects contradictory flags.
-func (i *instance) validate() error {
-	switch {
-	case i.remote.url != "" && (i.cluster.given() || i.service != ""):
-		return errors.New("--kubeconfig, --context, --cluster, --user and --service do not apply to --url")
-	case i.remote.url == "" && i.remote.config != "":
-		return errors.New("--url.config needs --url")
-	}
-	if i.service != "" {
-		if _, err := apiclient.ParseService(i.service); err != nil {
-			return fmt.Errorf("--service: %w", err)
-		}
-	}
-	return i.remote.validate()
 }
 
 // query returns the parameters of the API that select the incidents.
 func (i *instance) query() url.Values {
 	values := url.Values{}
-	set := func(name, value string, given bool) {
-		if given {
+	for name, value := range map[string]string{"namespace": *i.cluster.namespace, "cluster": i.remote.cluster} {
+		if value != "" {
 			values.Set(name, value)
 		}
 	}
-	set("namespace", *i.cluster.namespace, *i.cluster.namespace != "")
-	set("cluster", i.remote.cluster, i.remote.cluster != "")
-	set("from", i.between.from.UTC().Format(time.RFC3339Nano), !i.between.from.IsZero())
-	set("to", i.between.to.UTC().Format(time.RFC3339Nano), !i.between.to.IsZero())
+	for name, t := range map[string]time.Time{"from": i.between.from, "to": i.between.to} {
+		if !t.IsZero() {
+			values.Set(name, t.UTC().Format(time.RFC3339Nano))
+		}
+	}
 	return values
 }
 
@@ -86,7 +68,7 @@ func (i *instance) read(p program) (answer *api.Answer, err error) {
 }
 
 // readThroughAPIServer reads from the kubeflap instance in the kubeconfig's cluster.
-func (i *instance) readThroughAPIServer(p program) ([]byte, error) {
+func (i *instance) readThroughAPIServer(p program) (text []byte, err error) {
 	config, err := i.cluster.load()
 	if errors.Is(err, apiclient.ErrNoCluster) {
 		return nil, fmt.Errorf("%w. To read from a kubeflap instance outside of this cluster, use --url", err)
@@ -96,27 +78,18 @@ func (i *instance) readThroughAPIServer(p program) ([]byte, error) {
 	}
 	watch.RedirectKlog(p.logger)
 	p.logger.Debug("reading from kubeflap", "path", api.Path, "context", config.Context, "server", config.Host)
-	text, err := i.proxied(p, config)
+	service := i.service
+	client, err := apiclient.New(config.Config)
+	if err == nil && service.Name == "" {
+		namespaces := slices.DeleteFunc([]string{*i.cluster.namespace, config.Namespace}, func(s string) bool { return s == "" })
+		service, err = client.FindService(p.ctx, namespaces...)
+	}
+	if err == nil {
+		i.sourceName = "context " + config.Context + ", Service " + service.String()
+		text, err = client.GetFromService(p.ctx, service, api.Path, i.query())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("context %s, server %s: %w", config.Context, config.Host, err)
 	}
 	return text, nil
-}
-
-func (i *instance) proxied(p program, config apiclient.Config) ([]byte, error) {
-	client, err := apiclient.New(config.Config)
-	if err != nil {
-		return nil, err
-	}
-	var service apiclient.Service
-	if i.service != "" {
-		service, err = apiclient.ParseService(i.service)
-	} else {
-		service, err = client.FindService(p.ctx, slices.DeleteFunc([]string{*i.cluster.namespace, config.Namespace}, func(s string) bool { return s == "" })...)
-	}
-	if err != nil {
-		return nil, err
-	}
-	i.sourceName = "context " + config.Context + ", Service " + service.String()
-	return client.GetFromService(p.ctx, service, api.Path, i.query())
 }

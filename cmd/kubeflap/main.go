@@ -88,9 +88,6 @@ func newCommandLine(as role, out, errOut io.Writer) *commandLine {
 // parse returns the command that the arguments select, but does not run it. The command is nil if done is set.
 func (c *commandLine) parse(args []string) (command, error) {
 	args = likeKubectl(c.app, args)
-	if topic := unknownTopic(c.app, args); topic != "" {
-		return nil, fmt.Errorf("there is no command %s; see %s --help", phrase.Line(topic), c.as.name)
-	}
 	name, err := c.app.Parse(args)
 	switch {
 	case c.done:

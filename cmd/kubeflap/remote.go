@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,20 +23,10 @@ import (
 type remote struct{ url, config, cluster string }
 
 func (r *remote) addFlags(cmd *kingpin.CmdClause, read, cluster string) {
-	cmd.Flag("url", read).StringVar(&r.url)
+	addFlag(cmd, "url", read, &r.url, parseURL)
 	cmd.Flag("url.config", "File with TLS and authentication settings for --url, in the format of Prometheus: "+
 		"https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").StringVar(&r.config)
 	cmd.Flag("url.cluster", cluster).StringVar(&r.cluster)
-}
-
-func (r *remote) validate() error {
-	if r.url == "" {
-		return nil
-	}
-	if parsed, err := url.Parse(r.url); err != nil || parsed.Host == "" {
-		return fmt.Errorf("--url: %q is not a URL such as http://host:9969", r.url)
-	}
-	return nil
 }
 
 const (
@@ -49,35 +38,17 @@ const (
 
 // get fetches a JSON document. Errors contain the affected URL or file.
 func (r *remote) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
-	defer cancel()
-	address := r.address(path)
-	if len(query) > 0 {
-		address += "?" + query.Encode()
-	}
-	response, err := r.request(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, remoteLimit))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", response.Request.URL.Redacted(), err)
-	}
-	return text, nil
-}
-
-// request sends a GET request for JSON to a URL. The returned response has status 200. The caller
-// must close its body.
-func (r *remote) request(ctx context.Context, address string) (*http.Response, error) {
 	client, err := r.client()
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.address(path), http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("read --url: %w", err)
 	}
+	request.URL.RawQuery = query.Encode()
 	request.Header.Set("Accept", "application/json")
 	response, err := client.Do(request)
 	var failed *url.Error
@@ -87,46 +58,17 @@ func (r *remote) request(ctx context.Context, address string) (*http.Response, e
 	if err != nil {
 		return nil, fmt.Errorf("read --url: %w", err)
 	}
-	if response.StatusCode != http.StatusOK {
-		defer response.Body.Close()
-		return nil, &statusError{request.URL.Redacted(), response.Status, response.StatusCode, reasonIn(response)}
-	}
-	return response, nil
-}
-
-// statusError is a response with a status other than 200. `text` is kubeflap's error message, or empty.
-type statusError struct {
-	url, status string
-	code        int
-	text        string
-}
-
-// Error implements error.
-func (e *statusError) Error() string {
-	text := e.url + " responded with " + e.status
-	if e.text != "" {
-		text += ": " + e.text
-	}
-	return text
-}
-
-// reasonIn returns kubeflap's error message from a response. In a plain text response, the message is the first line.
-// reasonIn ignores a line that only repeats the status.
-func reasonIn(response *http.Response) string {
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, remoteLimit))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", request.URL.Redacted(), err)
+	case response.StatusCode != http.StatusOK:
 		var failure struct{ Error string }
-		_ = json.NewDecoder(io.LimitReader(response.Body, 10_000)).Decode(&failure) // on error, only the status is reported
-		return phrase.Line(failure.Error)
+		_ = json.Unmarshal(text, &failure) // if the text is not from kubeflap, only the status is reported
+		return nil, errors.New(strings.TrimSuffix(request.URL.Redacted()+" responded with "+response.Status+": "+phrase.Line(failure.Error), ": "))
 	}
-	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
-		return ""
-	}
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 300)) // on error, only the status is reported
-	line, _, _ := strings.Cut(string(text), "\n")
-	if strings.HasPrefix(line, strconv.Itoa(response.StatusCode)) || line == http.StatusText(response.StatusCode) {
-		return ""
-	}
-	return phrase.Line(line)
+	return text, nil
 }
 
 func (r *remote) client() (*http.Client, error) {

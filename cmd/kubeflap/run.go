@@ -19,14 +19,12 @@ import (
 
 // runner holds the flags of the run command.
 type runner struct {
-	cluster  clusterFlags
-	settings *settings
-	data     *dataFlags
-	listen   *toolkit.FlagConfig
-	probes   string
-	profiles bool
-	// newHandler returns the handler for recordings.
-	newHandler func(*slog.Logger) (http.Handler, error)
+	cluster             clusterFlags
+	settings            *settings
+	data                *dataFlags
+	listen              *toolkit.FlagConfig
+	probes              string
+	profiles, downloads bool
 }
 
 func registerRun(app *kingpin.Application) (string, command) {
@@ -36,7 +34,8 @@ func registerRun(app *kingpin.Application) (string, command) {
 		"It is for the kubelet, which cannot present the certificate or password that --web.config.file may require.").StringVar(&r.probes)
 	cmd.Flag("web.enable-pprof", "Serve Go runtime profiles under /debug/pprof/. They reveal memory contents, so "+
 		"enable them only temporarily or behind a password.").BoolVar(&r.profiles)
-	r.newHandler = addDownloads(cmd, r.data.dir, r.listen)
+	cmd.Flag(enableRecordings, "Serve the recordings in --data.dir at /api/v1/recording. They show the whole cluster, so "+
+		"--web.config.file must require a password or a client certificate.").BoolVar(&r.downloads)
 	return cmd.FullCommand(), r.run
 }
 
@@ -44,9 +43,12 @@ func (r *runner) run(p program) error {
 	if err := checkWeb(r.listen); err != nil {
 		return err
 	}
-	recordings, err := r.newHandler(p.logger)
-	if err != nil {
-		return err
+	var recordings http.Handler
+	if r.downloads {
+		var err error
+		if recordings, err = newDownloadHandler(*r.data.dir, r.listen, p.logger); err != nil {
+			return err
+		}
 	}
 	if !r.profiles {
 		runtime.MemProfileRate = 0 // heap profiling would use memory

@@ -68,23 +68,16 @@ func newRegistry(droppedLines func() float64, clusters ...string) *prometheus.Re
 	return registry
 }
 
-// serve serves the pages until ctx is canceled, then lets running requests finish.
+// serve serves the pages until ctx is canceled.
 func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages web.Pages) error {
 	handler, err := web.Handler(pages, p.logger)
 	if err != nil {
 		return err
 	}
 	server := newServer(handler, p.logger)
-	drained := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		drain(server, p.logger)
-		close(drained)
-	})
-	err = toolkit.ListenAndServe(server, flags, p.logger)
-	if stop() || !errors.Is(err, http.ErrServerClosed) {
+	if err := drained(ctx, server, p.logger, func() error { return toolkit.ListenAndServe(server, flags, p.logger) }); err != nil {
 		return fmt.Errorf("serve on %v: %w", *flags.WebListenAddresses, err)
 	}
-	<-drained
 	return nil
 }
 
@@ -100,12 +93,30 @@ func serveProbes(ctx context.Context, p program, address string, unready func() 
 		return fmt.Errorf("--web.probe-address: %w", err)
 	}
 	server := newServer(web.Probes(unready), p.logger)
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // no drain, because the kubelet retries
 	p.logger.Info("listening for probes", "address", listener.Addr())
-	err = server.Serve(listener)
-	if stop() || !errors.Is(err, http.ErrServerClosed) {
+	if err := drained(ctx, server, p.logger, func() error { return server.Serve(listener) }); err != nil {
 		return fmt.Errorf("serve probes on %s: %w", address, err)
 	}
+	return nil
+}
+
+// drained runs a server until ctx is canceled. It then lets running requests finish, and closes the remaining connections.
+func drained(ctx context.Context, server *http.Server, logger *slog.Logger, listen func() error) error {
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		limit, cancel := context.WithTimeout(context.Background(), drainTimeout)
+		defer cancel()
+		if err := server.Shutdown(limit); err != nil {
+			logger.Warn("closing connections that are still open", "after", drainTimeout)
+			_ = server.Close() // the process is about to exit
+		}
+	})
+	err := listen()
+	if stop() || !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	<-closed
 	return nil
 }
 
@@ -113,15 +124,5 @@ func newServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-	}
-}
-
-// drain lets running requests finish, then closes the remaining connections.
-func drain(server *http.Server, logger *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
-	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		logger.Warn("closing connections that are still open", "after", drainTimeout)
-		_ = server.Close() // the process is about to exit
 	}
 }

@@ -33,12 +33,3 @@ func wrongUsage(app *kingpin.Application, args []string, err error) string {
 	}
 	return fmt.Sprintf("%v; see %s %s --help", err, app.Name, command.FullCommand())
 }
-
-// unknownTopic returns the name after "help" if no command has this name. Otherwise it returns an empty string. kingpin
-// itself would print the general help and report success.
-func unknownTopic(app *kingpin.Application, args []string) string {
-	if len(args) > 1 && args[0] == "help" && !strings.HasPrefix(args[1], "-") && app.GetCommand(args[1]) == nil {
-		return args[1]
-	}
-	return ""
-}
