@@ -27,6 +27,8 @@ type explanation struct {
 type explainer struct {
 	watches *watches.Watches
 	pods    *pods.Pods
+	// ReadFrom is the resource from which address states are read.
+	ReadFrom event.Kind
 }
 
 // explain determines why an address stopped being ready. What vanished may have vanished with its Service, so nothing is
@@ -120,7 +122,7 @@ func (q explainer) explainByService(l *Loss) cause.Cause {
 	case q.changedAround(l):
 		return cause.ServiceChanged
 	case l.Vanished: // kubeflap did not see who deleted the object
-	case l.foreign, l.Change.Time.Equal(l.Service.sliceDeleted) && l.Service.IsReady(l.Change.ID):
+	case l.foreign, l.Change.Time.Equal(l.Service.sliceDeleted) && l.Service.IsReady(l.Change.ID, q.ReadFrom):
 		// The EndpointSlice controller would not delete a slice and add its address again immediately.
 		return cause.ManualWrite
 	}

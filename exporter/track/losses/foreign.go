@@ -1,7 +1,6 @@
 package losses
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 	"time"
@@ -60,7 +59,7 @@ func (n *notice) turns(counts bool) bool {
 // the Endpoints of another writer, the addresses that it adds or makes ready are foreign. In all other cases, the
 // addresses without a targetRef are foreign. The name of the first writer of Endpoints is not checked, because a
 // distribution can rename the controller.
-func (q *Losses) classify(h *Source, w written, before func() map[event.UID]bool) {
+func (q *Losses) classify(h *Source, w written) {
 	was := h.keeper
 	h.keeper = q.keeperOf(h, w)
 	if h.Kind == event.KindEndpointSlice {
@@ -71,7 +70,10 @@ func (q *Losses) classify(h *Source, w written, before func() map[event.UID]bool
 	case h.keeper != foreigner:
 		h.own = nil
 	case was != foreigner:
-		h.own = before()
+		h.own = map[event.UID]bool{}
+		for _, a := range h.entries {
+			h.own[a.id] = a.state == Ready
+		}
 		if h.foreign != nil {
 			for _, id := range h.foreign.addresses {
 				delete(h.own, id)
@@ -80,7 +82,7 @@ func (q *Losses) classify(h *Source, w written, before func() map[event.UID]bool
 	}
 	h.noteForeign(w, func(a *event.Address) bool {
 		ready, own := h.own[a.UID]
-		return h.keeper == foreigner && (!own && !w.truncated || a.Ready && !ready && own || a.ByHand && !own) || a.ByHand && h.keeper == unproven
+		return h.keeper == foreigner && (!own && !h.Truncated || a.Ready && !ready && own || a.ByHand && !own) || a.ByHand && h.keeper == unproven
 	})
 	h.noteWithdrawn(w)
 }
@@ -127,7 +129,7 @@ func (h *Source) noteWithdrawn(w written) {
 	}
 	var missing []event.UID
 	for id, wasReady := range unready {
-		if wasReady && !w.truncated {
+		if wasReady && !h.Truncated {
 			missing = append(missing, id)
 		}
 	}
@@ -197,6 +199,6 @@ func (s *Service) ForeignAddresses() int {
 			all = append(all, h.foreign.addresses...)
 		}
 	}
-	slices.SortFunc(all, func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(all, order)
 	return len(slices.Compact(all))
 }

@@ -32,10 +32,10 @@ type Service struct {
 	// Current is set if the Service has been seen and has not been deleted.
 	Current  bool
 	Selector pods.Selector
-	// IsReady reports whether an address is in the Service and ready.
-	IsReady func(address event.UID) bool
-	// Sources describes the slices and Endpoints that contain the Service's addresses.
+	// Sources holds the slices and Endpoints that contain the Service's addresses. Count is the number of addresses in
+	// each state.
 	Sources []*Source
+	Count   [numStates]int32
 	// Changed is the time at which the Service's selection of pods last changed, by its selector or by
 	// publishNotReadyAddresses. Unpublished is the time at which the latter changed.
 	Changed, Unpublished time.Time
@@ -123,7 +123,7 @@ type Losses struct {
 
 // New returns an empty Losses that trusts the given managers and the managers that event.IsSliceManager recognizes.
 func New(watches *watches.Watches, found *transition.List, pods *pods.Pods, nodes nodeFacts, known []string) *Losses {
-	return &Losses{explainer: explainer{watches, pods}, found: found, nodes: nodes, known: known, byAddress: map[event.UID][]*Loss{}}
+	return &Losses{explainer: explainer{watches: watches, pods: pods}, found: found, nodes: nodes, known: known, byAddress: map[event.UID][]*Loss{}}
 }
 
 // Add counts a loss, and starts the search for its cause.

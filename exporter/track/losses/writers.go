@@ -1,6 +1,8 @@
 package losses
 
 import (
+	"net/netip"
+
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
@@ -13,9 +15,13 @@ type SourceID struct {
 // Source describes the writers of one slice or Endpoints object.
 type Source struct {
 	SourceID
+	// Owner is the UID of the Service in the object's owner reference, or zero.
+	Owner   event.UID
+	entries []entry
+	ipv6    map[event.UID]netip.Addr
 	// Mirrored is set for a slice that mirrors Endpoints. controlled is set for a slice of the EndpointSlice
-	// controller.
-	Mirrored, controlled bool
+	// controller. Truncated is set if the last version of the object omitted addresses.
+	Mirrored, controlled, Truncated bool
 
 	// `writer` is a hash of the field manager that first wrote the addresses. If managerName writes the addresses
 	// later, `writer` becomes a hash of managerName. `newest` is a hash of the field manager of the latest write, or 0
@@ -56,12 +62,10 @@ const (
 	mirroringController = "endpointslicemirroring-controller.k8s.io"
 )
 
-// written is one version of a slice or an Endpoints object. `manager` is the manager in the slice's label. `truncated` is
-// set if the object omits addresses.
+// written is one version of a slice or an Endpoints object. `manager` is the manager in the slice's label.
 type written struct {
 	*event.Meta
 	kind, manager, writer string
-	truncated             bool
 	addresses             []event.Address
 }
 
@@ -77,23 +81,23 @@ func (w written) object() string {
 	return w.kind + " " + w.Name
 }
 
-// See records the controller or the writer of a slice or an Endpoints object. The parameter `before` returns the object's
-// previous addresses. Its value is true if the address was ready. Address states are read from objects of the kind `read`.
-func (q *Losses) See(s *Service, h *Source, e event.Event, before func() map[event.UID]bool, read event.Kind) {
+// See records the controller or the writer of a slice or an Endpoints object. Call it before the addresses are replaced.
+func (q *Losses) See(s *Service, h *Source, e event.Event) {
 	var w written
 	switch o := e.Object.(type) {
 	case *event.EndpointSlice:
-		w = written{&o.Meta, "EndpointSlice", o.ManagedBy, o.Writer, false, o.Addresses}
+		w = written{&o.Meta, "EndpointSlice", o.ManagedBy, o.Writer, o.Addresses}
 		h.Mirrored, h.controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
 	case *event.Endpoints:
-		w = written{&o.Meta, "Endpoints", "", o.Writer, o.Truncated, o.Addresses}
+		w = written{&o.Meta, "Endpoints", "", o.Writer, o.Addresses}
+		h.Truncated = o.Truncated
 		// The Endpoints are empty although a user or an unknown client has written addresses to them.
 		other := o.OtherWriter != "" && !q.isKnown(o.OtherWriter) && !event.IsControllerManager(o.OtherWriter)
 		h.overwritten = h.overwritten && len(o.Addresses) == 0 && (o.LastApplied || other)
 	}
 	q.compete(s, h, e, w)
-	h.noteWriter(s, e, w.writer, read)
-	q.classify(h, w, before)
+	h.noteWriter(s, e, w.writer, q.ReadFrom)
+	q.classify(h, w)
 }
 
 // noteWriter records the writer of an object. If the writer changes to a name other than managerName, somebody has

@@ -141,8 +141,8 @@ func (x *batching) noteTurned(s *service, id event.UID, wasReady bool, t time.Ti
 }
 
 // imageUpdated records that an image of the address's pod was changed in place.
-func (s *service) imageUpdated(id event.UID) {
-	if !s.IsReady(id) {
+func (x *batching) imageUpdated(s *service, id event.UID) {
+	if !s.IsReady(id, x.losses.ReadFrom) {
 		return
 	}
 	c := &s.clients
@@ -182,7 +182,7 @@ func (x *batching) apply(b *batch) (bounces []mistake) {
 		r := s.clients.recent[id]
 		c := &r.clients[b.window]
 		c.pending = false
-		if ready := s.IsReady(id); s.Current && ready != c.wasReady {
+		if ready := s.IsReady(id, x.losses.ReadFrom); s.Current && ready != c.wasReady {
 			updated = 1
 			if c.turn(ready, now, oldest) {
 				bounces = append(bounces, mistake{s, id, transition.ConsumerBounced{
@@ -220,7 +220,7 @@ func (x *batching) readd(b *batch) (readds []mistake) {
 	s := b.service
 	var stale []event.UID
 	for id, readded := range s.clients.updating {
-		if !readded[b.window] && s.IsReady(id) && x.pods.IsBeingUpdated(id, b.due) {
+		if !readded[b.window] && s.IsReady(id, x.losses.ReadFrom) && x.pods.IsBeingUpdated(id, b.due) {
 			stale = append(stale, id)
 			readded[b.window] = true
 			s.clients.updating[id] = readded

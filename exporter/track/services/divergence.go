@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
 )
 
 // divergesAfter is the duration after which a disagreement is reported. The controllers normally update the addresses
@@ -41,18 +42,18 @@ func (x *divergence) CompareAll(t time.Time) {
 }
 
 // compareMarked makes the comparisons that are due at t.
-func (x *divergence) compareMarked(t time.Time, readFrom event.Kind) {
+func (x *divergence) compareMarked(t time.Time) {
 	for len(x.marked) > 0 && t.Sub(x.marked[0].at) >= time.Second {
 		s, at := x.marked[0].service, x.marked[0].at
 		x.marked = x.marked[1:]
 		if s.marked = false; s.Current {
-			x.compareSources(s, at, readFrom)
+			x.compareSources(s, at)
 		}
 	}
 }
 
 // compareSources finds a Service's addresses whose readiness differs between Endpoints, slices and pods.
-func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind) {
+func (x *divergence) compareSources(s *service, t time.Time) {
 	before := s.diverging
 	s.diverging = nil
 	note := func(id event.UID) {
@@ -65,46 +66,35 @@ func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind
 		}
 		s.diverging[id] = since
 	}
-	endpoints := x.endpointsOf(s, readFrom)
-	for i := range s.addresses.list {
-		a := &s.addresses.list[i]
-		isReady := a.state() == ready
-		if !x.podAgrees(s, a.uid, isReady) || endpoints != nil && endpoints.contradicts(a.uid, isReady) {
-			note(a.uid)
+	addresses := s.Addresses(x.losses.ReadFrom)
+	for _, a := range addresses {
+		if !x.podAgrees(s, a.ID, a.State == losses.Ready) {
+			note(a.ID)
 		}
 	}
+	endpoints := x.endpointsOf(s)
 	if endpoints == nil {
 		return
 	}
-	for _, a := range endpoints.entries {
-		if a.state == ready && s.addresses.stateOf(a.uid) == absent {
-			note(a.uid) // the address is in no slice
+	for _, c := range losses.Compare(s.Addresses(event.KindEndpoints), addresses) {
+		if (c.Was == losses.Ready) != (c.State == losses.Ready) && !(endpoints.Truncated && c.Was == losses.Absent) {
+			note(c.ID)
 		}
 	}
 }
 
 // endpointsOf returns the Endpoints object of a Service, or nil if it cannot be compared with the slices. For example,
-// the manually managed addresses of a Service with a selector never appear in slices.
-func (x *divergence) endpointsOf(s *service, readFrom event.Kind) *source {
-	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || s.InConflict() || len(s.Selector) > 0 && s.ManualInEndpoints() > 0 {
+// the manually managed addresses of a Service with a selector never appear in slices. Truncated Endpoints omit addresses.
+func (x *divergence) endpointsOf(s *service) *losses.Source {
+	if x.losses.ReadFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || s.InConflict() || len(s.Selector) > 0 && s.ManualInEndpoints() > 0 {
 		return nil
 	}
-	for _, of := range s.Sources {
-		if h := x.sources[of.SourceID]; h.Kind == event.KindEndpoints {
+	for _, h := range s.Sources {
+		if h.Kind == event.KindEndpoints {
 			return h
 		}
 	}
 	return nil
-}
-
-// contradicts reports whether an address has another readiness in the object than in the slices. Truncated Endpoints
-// omit addresses, so a missing address contradicts nothing there.
-func (h *source) contradicts(id event.UID, isReady bool) bool {
-	i, found := slices.BinarySearchFunc(h.entries, id, func(a entry, id event.UID) int { return order(a.uid, id) })
-	if !found {
-		return isReady && !h.truncated
-	}
-	return (h.entries[i].state == ready) != isReady
 }
 
 // podAgrees reports whether the readiness of an address matches its pod. It also registers the Service with the pod, so

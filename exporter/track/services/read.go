@@ -46,7 +46,7 @@ type AddressCounts struct {
 }
 
 // Source returns the resource from which address states are currently read.
-func (x *Services) Source() event.Kind { return x.readFrom }
+func (x *Services) Source() event.Kind { return x.losses.ReadFrom }
 
 // ReadyOn returns the number of ready addresses on a node. It includes the addresses that are not ready because the node
 // turned Unknown. It omits addresses that stay ready when their pod is not ready.
@@ -54,10 +54,9 @@ func (x *Services) ReadyOn(node string) int {
 	if now := x.watches.Now(); !x.readyAt.Equal(now) {
 		x.readyAt, x.readyOn = now, map[string]int{}
 		for _, s := range x.all {
-			for i := range s.addresses.list {
-				a := &s.addresses.list[i]
-				if p := x.pods.Find(a.uid); p != nil && !s.publish && (a.state() == ready || p.Cause() == cause.NodeHeartbeatLost) {
-					x.readyOn[x.pods.Named(a.uid).Node]++
+			for _, a := range s.Addresses(x.losses.ReadFrom) {
+				if p := x.pods.Find(a.ID); p != nil && !s.publish && (a.State == losses.Ready || p.Cause() == cause.NodeHeartbeatLost) {
+					x.readyOn[x.pods.Named(a.ID).Node]++
 				}
 			}
 		}
@@ -89,10 +88,10 @@ func (x *Services) StartCounting() {
 }
 
 func (x *Services) read(s *service) Service {
-	t, n := x.watches.Now(), &s.addresses.count
+	t, n := x.watches.Now(), &s.Count
 	is := Service{
 		Namespace: s.Name.Namespace, Name: s.Name.Name, Created: x.watches.CountedFrom(s.created), Type: s.kind, Selector: len(s.Selector) > 0,
-		Ready: n[ready], NotReady: n[notReady], Terminating: n[terminating],
+		Ready: int(n[losses.Ready]), NotReady: int(n[losses.NotReady]), Terminating: int(n[losses.Terminating]),
 		AddressCounts: s.counts, Counts: s.Counts, LastLoss: s.Last, LastCause: s.LastCause,
 		Manual: s.EverManual, SelectorConflict: s.InConflict(), ManualAddresses: s.ManualInEndpoints(),
 		Diverging: s.divergingAt(t), ForeignAddresses: s.ForeignAddresses(),
@@ -119,11 +118,11 @@ func (x *Services) RestoreOutages(all map[event.UID]time.Time) { x.restored = al
 
 // ContinueOutages reports the restored outages that go on. It does nothing until Services and their addresses are listed.
 func (x *Services) ContinueOutages(t time.Time) {
-	if x.restored == nil || !x.watches.IsSynced(event.KindService) || !x.watches.IsSynced(x.readFrom) {
+	if x.restored == nil || !x.watches.IsSynced(event.KindService) || !x.watches.IsSynced(x.losses.ReadFrom) {
 		return
 	}
 	for _, s := range x.inOrder() {
-		if since := x.restored[s.UID]; !since.IsZero() && s.Current && s.addresses.count[ready] == 0 {
+		if since := x.restored[s.UID]; !since.IsZero() && s.Current && s.Count[losses.Ready] == 0 {
 			x.losses.ContinueOutage(&s.Service, since, t)
 		}
 	}

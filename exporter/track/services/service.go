@@ -21,9 +21,8 @@ type service struct {
 	// publish is the value of publishNotReadyAddresses.
 	publish bool
 
-	addresses addressSet
-	counts    AddressCounts
-	clients   clients
+	counts  AddressCounts
+	clients clients
 	// `marked` is set while the Service awaits a comparison. `diverging` contains the start of the disagreement about each
 	// address.
 	marked    bool
@@ -36,7 +35,6 @@ type service struct {
 
 func newService(name transition.Service, uid event.UID) *service {
 	s := &service{Service: losses.Service{Name: name, UID: uid}}
-	s.IsReady = func(id event.UID) bool { return s.addresses.stateOf(id) == ready }
 	s.alone.Service = s
 	return s
 }
@@ -141,7 +139,7 @@ func (x *Services) makeCurrent(old *service, name transition.Service, uid event.
 		return s
 	}
 	for _, of := range slices.Clone(old.Sources) {
-		if h := x.sources[of.SourceID]; h.owner.IsZero() {
+		if h := x.sources[of.SourceID]; h.Owner.IsZero() {
 			x.move(h, s)
 		}
 	}

@@ -4,6 +4,7 @@
 package services
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -29,9 +30,8 @@ type Services struct {
 	divergence
 	batching
 
-	// wanted is the resource from which address states must be read, or 0. readFrom is the resource from which they are
-	// currently read.
-	wanted, readFrom event.Kind
+	// wanted is the resource from which address states must be read, or 0.
+	wanted event.Kind
 	// restored holds the outages that were ongoing before the first lists, until Services and their addresses are listed.
 	restored map[event.UID]time.Time
 	// relists holds the Services that are being listed again. SlicesListed compares their old and new states.
@@ -48,11 +48,9 @@ func New(bounceWindow time.Duration, wanted event.Kind, watches *watches.Watches
 	f, r := &facts{watches, found, pods, q}, &registry{map[owned]*service{}, map[losses.SourceID]*source{}, nil}
 	x := &Services{
 		facts: f, registry: r, propagation: propagation{facts: f}, divergence: divergence{facts: f, registry: r},
-		batching: batching{facts: f, bounceWindow: bounceWindow}, wanted: wanted, readFrom: wanted,
+		batching: batching{facts: f, bounceWindow: bounceWindow}, wanted: wanted,
 	}
-	if wanted == 0 {
-		x.readFrom = event.KindEndpointSlice
-	}
+	q.ReadFrom = cmp.Or(wanted, event.KindEndpointSlice)
 	return x
 }
 
@@ -65,7 +63,7 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 		s := l.Service.(*service)
 		x.mark(s, t)
 		if c.Updated {
-			s.imageUpdated(id)
+			x.imageUpdated(s, id)
 		}
 	}
 	x.losses.SettleCertainOf(id)
@@ -76,7 +74,7 @@ func (x *Services) HandleDue() {
 	t := x.watches.Now()
 	x.CloseBatches(t)
 	x.forget(x.all, t)
-	x.compareMarked(t, x.readFrom)
+	x.compareMarked(t)
 }
 
 func at(t time.Time) transition.At { return transition.At{Time: t} }

@@ -1,6 +1,7 @@
 package services
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"time"
@@ -14,12 +15,6 @@ import (
 type source struct {
 	losses.Source
 	service *service
-	// owner is the UID of the Service in the object's owner reference, or zero.
-	owner event.UID
-	// `truncated` is set if the last version of the object omitted addresses.
-	truncated bool
-	// entries contains the addresses, sorted by UID.
-	entries []entry
 }
 
 // ApplySlice handles an EndpointSlice event.
@@ -32,16 +27,16 @@ func (x *Services) ApplySlice(e event.Event, o *event.EndpointSlice) {
 		return
 	}
 	h := x.sources[id]
-	if h == nil || h.owner != o.Owner {
+	if h == nil || h.Owner != o.Owner {
 		s := x.getOrAdd(name, o.Owner)
 		if h == nil {
 			h = x.add(id, s)
 		} else if s != h.service {
 			x.move(h, s)
 		}
-		h.owner = o.Owner
+		h.Owner = o.Owner
 	}
-	x.apply(e, h, o.Addresses, false)
+	x.apply(e, h, o.Addresses)
 }
 
 // ApplyEndpoints handles an event of an Endpoints object.
@@ -53,41 +48,22 @@ func (x *Services) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 		if h == nil {
 			h = x.add(id, x.getOrAdd(transition.Service{Namespace: o.Namespace, Name: o.Name}, event.UID{}))
 		}
-		x.apply(e, h, o.Addresses, o.Truncated)
+		x.apply(e, h, o.Addresses)
 	case h != nil:
 		x.drop(e, h)
 	}
 }
 
-// readiness returns the addresses of the source. The value is true if the address is ready.
-func (h *source) readiness() map[event.UID]bool {
-	all := map[event.UID]bool{}
-	for _, a := range h.entries {
-		all[a.uid] = a.state == ready
-	}
-	return all
-}
-
 // apply replaces the source's addresses with those of an event.
-func (x *Services) apply(e event.Event, h *source, held []event.Address, truncated bool) {
+func (x *Services) apply(e event.Event, h *source, held []event.Address) {
 	u := x.newUpdate(h, e)
-	x.losses.See(&u.Service, &h.Source, e, h.readiness, x.readFrom)
-	x.replace(&u, h, held, truncated)
+	x.losses.See(&u.Service, &h.Source, e)
+	x.replace(&u, h, held)
 }
 
-func (x *Services) replace(u *update, h *source, held []event.Address, truncated bool) {
-	u.wasTruncated, u.truncated, h.truncated = h.truncated, truncated, truncated
-	for _, c := range h.replace(held) {
-		if h.Kind != x.readFrom {
-			break
-		}
-		var from origin
-		if c.is != absent {
-			from = originOf(&held[c.index])
-		}
-		if a, before, after := u.addresses.change(c.uid, from, c.was, c.is); before != after {
-			x.countChange(u, &a, before, after)
-		}
+func (x *Services) replace(u *update, h *source, held []event.Address) {
+	for _, c := range u.Replace(&h.Source, held, x.losses.ReadFrom) {
+		x.countChange(u, c)
 	}
 	if !u.relisting {
 		x.settle(u)
@@ -120,14 +96,11 @@ func (x *Services) detach(h *source, t time.Time) {
 
 // move attaches a source to another Service. The move does not count as a change of the source's addresses.
 func (x *Services) move(h *source, to *service) {
-	if h.Kind == x.readFrom {
-		for _, a := range h.entries {
-			moved, _, _ := h.service.addresses.change(a.uid, origin{}, a.state, absent)
-			to.addresses.change(a.uid, moved.origin, absent, a.state)
-		}
-	}
+	from := h.service
 	x.detach(h, x.watches.Now())
 	h.attach(to)
+	from.Recount(x.losses.ReadFrom)
+	to.Recount(x.losses.ReadFrom)
 	x.endOutage(to, x.watches.Now())
 	to.NoteJoined(&h.Source)
 }
@@ -136,8 +109,9 @@ func (x *Services) move(h *source, to *service) {
 func (x *Services) drop(e event.Event, h *source) {
 	delete(x.sources, h.SourceID)
 	u := x.newUpdate(h, e)
-	u.SeeDeleted(&h.Source, e, x.readFrom)
-	x.replace(&u, h, nil, false)
+	u.SeeDeleted(&h.Source, e, x.losses.ReadFrom)
+	h.Truncated = false
+	x.replace(&u, h, nil)
 	x.detach(h, e.Seen)
 }
 
@@ -156,27 +130,20 @@ func (x *Services) ChooseSource() {
 	}
 }
 
-// switchSource changes the resource from which address states are read. Afterwards, the origin of an address is unknown
-// until an event changes the state of the address.
+// switchSource changes the resource from which address states are read.
 func (x *Services) switchSource(to event.Kind) {
-	if x.readFrom == to {
+	if x.losses.ReadFrom == to {
 		return
 	}
-	all := slices.SortedFunc(maps.Values(x.sources), func(a, b *source) int { return order(a.UID, b.UID) })
-	for _, h := range all {
-		for _, a := range h.entries {
-			if h.Kind == x.readFrom {
-				h.service.addresses.change(a.uid, origin{}, a.state, absent)
-			}
-		}
+	x.losses.ReadFrom = to
+	for _, s := range x.all {
+		s.Recount(to)
 	}
-	x.readFrom = to
-	for _, h := range all {
+	for _, h := range slices.SortedFunc(maps.Values(x.sources), func(a, b *source) int { return order(a.UID, b.UID) }) {
 		if h.Kind == to {
-			for _, a := range h.entries {
-				h.service.addresses.change(a.uid, origin{}, absent, a.state)
-			}
 			x.endOutage(h.service, x.watches.Now())
 		}
 	}
 }
+
+func order(a, b event.UID) int { return bytes.Compare(a[:], b[:]) }

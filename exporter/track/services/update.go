@@ -16,17 +16,16 @@ type update struct {
 	losses.Write
 	// relisting is set for an event of a later list of EndpointSlices. SlicesListed counts the changes of such a list.
 	relisting bool
-	// wasTruncated reports whether the Endpoints object omitted addresses before the event. `truncated` reports whether
-	// the object omits addresses now.
-	wasTruncated, truncated bool
+	// wasTruncated reports whether the Endpoints object omitted addresses before the event.
+	wasTruncated bool
 	// source is the changed object, or nil for a list.
 	source *source
 	// wereForeign holds the addresses that were foreign before the event. readyBefore is the number of ready addresses
 	// before the event.
 	wereForeign []event.UID
-	readyBefore int
+	readyBefore int32
 	// listBefore holds the addresses before a list.
-	listBefore []address
+	listBefore []losses.Address
 	// lost holds the losses that the event made.
 	lost []*losses.Loss
 }
@@ -36,7 +35,7 @@ func (x *Services) newUpdate(h *source, e event.Event) update {
 	e.Kind = h.Kind
 	s := h.service
 	u := update{
-		service: s, source: h, wereForeign: h.ReportedForeign(), readyBefore: s.addresses.count[ready],
+		service: s, source: h, wereForeign: h.ReportedForeign(), readyBefore: s.Count[losses.Ready], wasTruncated: h.Truncated,
 		relisting: h.Kind == event.KindEndpointSlice && x.watches.Relisting(e),
 		Write:     losses.Write{At: e.Seen, Vanished: e.IsInferred(), Before: s.Tally(h.Kind)},
 	}
@@ -57,61 +56,62 @@ func (s *service) isBaseline(w *watches.Watches, k event.Kind, t time.Time) bool
 	return w.NotBefore(k, t).Before(s.created) || !s.Current && !w.Up(event.KindService)
 }
 
-// countChange counts the change of one address from one state to another.
-func (x *Services) countChange(u *update, a *address, from, to state) {
+// countChange counts the change of one address.
+func (x *Services) countChange(u *update, a losses.Changed) {
+	from, to := a.Was, a.State
 	// Truncated Endpoints omit addresses. So an address that appears is not necessarily new, and an address that
 	// disappears can still exist.
-	if u.Quiet || from == absent && u.wasTruncated {
+	if u.Quiet || from == losses.Absent && u.wasTruncated {
 		return
 	}
-	when, named := at(u.At), transition.Address{Service: u.Name, ID: a.uid, IP: a.ip(), Pod: x.pods.Named(a.uid)}
-	if to == absent && u.truncated {
-		if from == notReady {
-			x.losses.ReportOf(&u.Service, a.uid, transition.AddressLeftOut{At: when, Address: named})
+	when, named := at(u.At), transition.Address{Service: u.Name, ID: a.ID, IP: a.IP, Pod: x.pods.Named(a.ID)}
+	if to == losses.Absent && u.source != nil && u.source.Truncated {
+		if from == losses.NotReady {
+			x.losses.ReportOf(&u.Service, a.ID, transition.AddressLeftOut{At: when, Address: named})
 		}
 		return
 	}
 	switch n := &u.counts; {
-	case !from.stays() && to.stays():
+	case !from.Stays() && to.Stays():
 		n.Added++
-	case from.stays() && !to.stays():
+	case from.Stays() && !to.Stays():
 		n.Removed++
-	case to == ready:
+	case to == losses.Ready:
 		n.TurnedReady++
-	case from == ready:
+	case from == losses.Ready:
 		n.TurnedNotReady++
 	default: // a change between absent and terminating
 		return
 	}
-	wasReady, isReady := from == ready, to == ready
+	wasReady, isReady := from == losses.Ready, to == losses.Ready
 	if wasReady != isReady {
-		x.noteTurned(u.service, a.uid, wasReady, u.At)
+		x.noteTurned(u.service, a.ID, wasReady, u.At)
 	}
 	if wasReady {
-		x.noteLoss(u, a, named, to)
+		x.noteLoss(u, a, named)
 	} else {
-		x.losses.ReportOf(&u.Service, a.uid, gain(when, named, from, to))
+		x.losses.ReportOf(&u.Service, a.ID, gain(when, named, from, to))
 	}
 	if isReady {
 		x.noteReturn(u, named)
 	}
 	// After a break, a watch delivers events late, so the propagation time would be meaningless.
-	if p := x.pods.Find(a.uid); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, u.At) {
+	if p := x.pods.Find(a.ID); p != nil && wasReady != isReady && x.watches.Live(x.losses.ReadFrom, u.At) {
 		x.observe(u.service, p, transition.AddressFollowedPod{At: when, Address: named, Ready: isReady})
 	}
 }
 
-func (x *Services) noteLoss(u *update, a *address, named transition.Address, to state) {
+func (x *Services) noteLoss(u *update, a losses.Changed, named transition.Address) {
 	// After a break of the watch, the address can have stopped being ready at any time during the break.
-	r := u.clients.of(a.uid)
-	r.left = x.watches.NotBefore(x.readFrom, u.At)
+	r := u.clients.of(a.ID)
+	r.left = x.watches.NotBefore(x.losses.ReadFrom, u.At)
 	r.seen = r.left.Equal(u.At)
 	l := &losses.Loss{
-		Service: &u.Service, Of: u.readyBefore, Manual: a.manual, Terminating: to == terminating, Vanished: u.Vanished,
-		InEndpoints: x.readFrom == event.KindEndpoints || u.source != nil && u.source.Mirrored,
+		Service: &u.Service, Of: u.readyBefore, Manual: a.Manual, Terminating: a.State == losses.Terminating, Vanished: u.Vanished,
+		InEndpoints: x.losses.ReadFrom == event.KindEndpoints || u.source != nil && u.source.Mirrored,
 		Change: transition.AddressLost{
-			At: at(u.At), Address: named, Removed: !to.stays(), Trigger: transition.Trigger(u.UID, u.Version),
-			Foreign: to == absent && slices.Contains(u.wereForeign, a.uid),
+			At: at(u.At), Address: named, Removed: !a.State.Stays(), Trigger: transition.Trigger(u.UID, u.Version),
+			Foreign: a.State == losses.Absent && slices.Contains(u.wereForeign, a.ID),
 		},
 	}
 	if u.source != nil {
@@ -130,17 +130,17 @@ func (x *Services) noteReturn(u *update, named transition.Address) {
 	away := u.At.Sub(r.left)
 	if r.left = (time.Time{}); away <= x.bounceWindow {
 		u.counts.Bounces++
-		atMost := !r.seen || x.watches.NotBefore(x.readFrom, u.At).Before(u.At)
+		atMost := !r.seen || x.watches.NotBefore(x.losses.ReadFrom, u.At).Before(u.At)
 		x.losses.ReportOf(&u.Service, named.ID, transition.AddressBounced{At: at(u.At), Address: named, Away: away, AtMost: atMost})
 	}
 }
 
 // gain describes a change of an address that was not ready before the change.
-func gain(when transition.At, named transition.Address, from, to state) transition.Transition {
+func gain(when transition.At, named transition.Address, from, to losses.State) transition.Transition {
 	switch {
-	case !from.stays():
-		return transition.AddressAdded{At: when, Address: named, Ready: to == ready}
-	case !to.stays():
+	case !from.Stays():
+		return transition.AddressAdded{At: when, Address: named, Ready: to == losses.Ready}
+	case !to.Stays():
 		return transition.AddressRemoved{At: when, Address: named}
 	}
 	return transition.AddressReady{At: when, Address: named}
@@ -148,16 +148,16 @@ func gain(when transition.At, named transition.Address, from, to state) transiti
 
 // endOutage ends the current outage if the Service has a ready address.
 func (x *Services) endOutage(s *service, t time.Time) {
-	if s.Outage != nil && s.addresses.count[ready] > 0 {
-		x.losses.EndOutage(&s.Service, t, x.watches.Live(x.readFrom, t))
+	if s.Outage != nil && s.Count[losses.Ready] > 0 {
+		x.losses.EndOutage(&s.Service, t, x.watches.Live(x.losses.ReadFrom, t))
 	}
 }
 
 // settle completes an event after all addresses have their new states. It resolves the losses whose cause is already
 // certain, and begins or ends an outage.
 func (x *Services) settle(u *update) {
-	if u.readyBefore > 0 && u.addresses.count[ready] == 0 && !u.Quiet {
-		u.BeginOutage(u.At, x.watches.Live(x.readFrom, u.At), u.lost)
+	if u.readyBefore > 0 && u.Count[losses.Ready] == 0 && !u.Quiet {
+		u.BeginOutage(u.At, x.watches.Live(x.losses.ReadFrom, u.At), u.lost)
 	}
 	x.losses.SettleCertain(u.lost)
 	x.CloseBatches(u.At)
@@ -170,7 +170,7 @@ func (x *Services) settle(u *update) {
 func (x *Services) remember(u *update) {
 	s := u.service
 	if s.relist == nil {
-		s.relist = &update{service: s, readyBefore: u.readyBefore, listBefore: slices.Clone(s.addresses.list)}
+		s.relist = &update{service: s, readyBefore: u.readyBefore, listBefore: s.Addresses(x.losses.ReadFrom)}
 		s.relist.Before = u.Before
 		for _, h := range s.Sources {
 			s.relist.wereForeign = append(s.relist.wereForeign, h.ReportedForeign()...)
@@ -188,25 +188,12 @@ func (x *Services) SlicesListed(t time.Time) {
 		s := u.service
 		s.relist = nil
 		u.At, u.Quiet = t, s.isBaseline(x.watches, event.KindEndpointSlice, t)
-		if x.readFrom == event.KindEndpointSlice {
-			now := s.addresses.list
-			for _, c := range changes(entriesOf(u.listBefore), entriesOf(now)) {
-				a := &u.listBefore
-				if c.is != absent {
-					a = &now
-				}
-				x.countChange(u, &(*a)[c.index], c.was, c.is)
+		if x.losses.ReadFrom == event.KindEndpointSlice {
+			for _, c := range losses.Compare(u.listBefore, s.Addresses(event.KindEndpointSlice)) {
+				x.countChange(u, c)
 			}
 			x.settle(u)
 		}
 		x.losses.CompareSlices(&s.Service, u.Write)
 	}
-}
-
-func entriesOf(all []address) []entry {
-	some := make([]entry, len(all))
-	for i := range all {
-		some[i] = entry{all[i].uid, int32(i), all[i].state()}
-	}
-	return some
 }
