@@ -46,7 +46,7 @@ type parts struct {
 	// transitions to it.
 	found transition.List
 
-	vanished     *vanished
+	vanished     vanished
 	watches      *watches.Watches
 	controlPlane *controlplane.ControlPlane
 	nodes        *nodes.Nodes
@@ -57,7 +57,7 @@ type parts struct {
 
 // New returns a Tracker that has not processed any events.
 func New(settings Settings) *Tracker {
-	t := &Tracker{parts: parts{vanished: newVanished(), watches: watches.New()}}
+	t := &Tracker{parts: parts{watches: watches.New()}}
 	t.controlPlane = controlplane.New(settings.GracePeriod, t.watches, &t.found)
 	t.nodes = nodes.New(t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
@@ -81,7 +81,7 @@ func (t *Tracker) Apply(e event.Event) []transition.Transition {
 		t.watchesRestored(e.Seen)
 	}
 	t.watches.Count(e)
-	for _, gone := range t.vanished.before(e, t.watches.NotBefore(e.Kind, e.Seen)) {
+	for _, gone := range t.gone(e, t.watches.NotBefore(e.Kind, e.Seen)) {
 		t.applyObject(gone)
 	}
 	if e.Type.HasObject() {

@@ -3,6 +3,7 @@ package track
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -12,16 +13,12 @@ import (
 
 // vanished turns objects that were deleted unseen into Deleted events. A watch that breaks can miss deletions. The next
 // list shows the objects that still exist, but does not mention the others.
-type vanished [event.NumKinds]existing
-
-// existing holds the known objects of one resource.
-type existing struct {
-	// listing is set while a list is in progress.
-	listing bool
-	// byUID and byName contain the known objects. byName replaces byUID for resources whose objects are tracked by name.
-	// The value of byUID is true if the object has been seen since the last list began.
-	byUID  map[event.UID]bool
-	byName map[name]identity
+type vanished struct {
+	// `listing` is set while a list is in progress.
+	listing [event.NumKinds]bool
+	// byName contains the known objects of the resources whose objects replace earlier objects with the same name. Pods,
+	// slices and Endpoints are known by their UID to the packages that track them.
+	byName [event.NumKinds]map[name]*identity
 }
 
 type name struct{ namespace, name string }
@@ -32,99 +29,87 @@ type identity struct {
 	seen bool
 }
 
-func newVanished() *vanished {
-	v := &vanished{}
-	for k := range v {
-		v[k] = existing{byUID: map[event.UID]bool{}, byName: map[name]identity{}}
-	}
-	return v
-}
-
-// isTrackedByName reports whether an object of the given kind replaces an earlier object with the same name. The names of
-// all other objects are not stored, to save memory.
 func isTrackedByName(k event.Kind) bool {
 	return k == event.KindNode || k == event.KindLease || k == event.KindService || k == event.KindControlPlaneLease
 }
 
-// before returns Deleted events for the objects whose deletion e reveals. The caller must apply them before e. They are
+// gone returns Deleted events for the objects whose deletion e reveals. The caller must apply them before e. They are
 // sorted by name, or by UID if the names are not stored. The parameter earliest is the earliest possible time of these
 // deletions.
 //
 // An object was deleted if another object now has its name. An object was also deleted if a complete list does not
 // contain it. A list that breaks off reveals only the former.
-func (v *vanished) before(e event.Event, earliest time.Time) []event.Event {
-	o := &v[e.Kind]
+func (t *parts) gone(e event.Event, earliest time.Time) []event.Event {
 	var gone []event.Meta
+	listing := &t.vanished.listing[e.Kind]
 	switch e.Type {
 	case event.Listing:
-		o.beginList()
+		*listing = true
+		for _, seen := range t.known(e.Kind) {
+			*seen = false
+		}
 	case event.Down, event.Unavailable:
-		o.listing = false
+		*listing = false
 	case event.Synced:
-		if o.listing {
-			o.listing = false
-			gone = o.unlisted()
+		if *listing {
+			*listing = false
+			gone = t.unlisted(e.Kind)
 		}
 	case event.Added, event.Modified, event.Listed, event.Deleted:
-		if e.Object != nil && e.Object.Kind() == e.Kind && e.Kind != event.KindCluster {
-			gone = o.note(e.Object.Metadata(), e)
+		if e.Object != nil && e.Object.Kind() == e.Kind && isTrackedByName(e.Kind) {
+			gone = t.vanished.note(e)
 		}
 	}
 	return deletions(gone, e, earliest)
 }
 
-func (o *existing) beginList() {
-	o.listing = true
-	for id := range o.byUID {
-		o.byUID[id] = false
+// known returns the known objects of a resource. The values report whether the object has been seen since the last list
+// began.
+func (t *parts) known(k event.Kind) iter.Seq2[event.Meta, *bool] {
+	switch k {
+	case event.KindPod:
+		return t.pods.Known
+	case event.KindEndpointSlice, event.KindEndpoints:
+		return func(yield func(event.Meta, *bool) bool) { t.services.Known(k, yield) }
 	}
-	for n, is := range o.byName {
-		o.byName[n] = identity{uid: is.uid}
+	return func(yield func(event.Meta, *bool) bool) {
+		for n, is := range t.vanished.byName[k] {
+			if !yield(event.Meta{UID: is.uid, Namespace: n.namespace, Name: n.name}, &is.seen) {
+				return
+			}
+		}
 	}
 }
 
 // note records an object, or its deletion. It returns the object that had the same name before, if any.
-func (o *existing) note(m *event.Meta, e event.Event) []event.Meta {
-	deleted := e.Type == event.Deleted
-	if !isTrackedByName(e.Kind) {
-		o.noteUID(m.UID, deleted)
-		return nil
-	}
-	n, is := name{m.Namespace, m.Name}, identity{m.UID, true}
-	before, known := o.byName[n]
+func (v *vanished) note(e event.Event) (replaced []event.Meta) {
+	all, m := &v.byName[e.Kind], e.Object.Metadata()
+	n := name{m.Namespace, m.Name}
+	is := (*all)[n]
 	switch {
-	case deleted && before.uid == m.UID:
-		delete(o.byName, n)
-	case !deleted && before != is:
-		o.byName[n] = is
-	}
-	if deleted || !known || before.uid == m.UID {
+	case e.Type == event.Deleted:
+		if is != nil && is.uid == m.UID {
+			delete(*all, n)
+		}
 		return nil
+	case *all == nil:
+		*all = map[name]*identity{}
+	case is != nil && is.uid == m.UID:
+		is.seen = true
+		return nil
+	case is != nil:
+		replaced = []event.Meta{{UID: is.uid, Namespace: m.Namespace, Name: m.Name}}
 	}
-	return []event.Meta{{UID: before.uid, Namespace: m.Namespace, Name: m.Name}}
-}
-
-func (o *existing) noteUID(id event.UID, deleted bool) {
-	switch {
-	case deleted:
-		delete(o.byUID, id)
-	case !o.byUID[id]:
-		o.byUID[id] = true
-	}
+	(*all)[n] = &identity{m.UID, true}
+	return replaced
 }
 
 // unlisted removes and returns the objects that the list did not contain.
-func (o *existing) unlisted() (gone []event.Meta) {
-	for id, seen := range o.byUID {
-		if !seen {
-			gone = append(gone, event.Meta{UID: id})
-			delete(o.byUID, id)
-		}
-	}
-	for n, is := range o.byName {
-		if !is.seen {
-			gone = append(gone, event.Meta{UID: is.uid, Namespace: n.namespace, Name: n.name})
-			delete(o.byName, n)
+func (t *parts) unlisted(k event.Kind) (gone []event.Meta) {
+	for m, seen := range t.known(k) {
+		if !*seen {
+			gone = append(gone, m)
+			delete(t.vanished.byName[k], name{m.Namespace, m.Name})
 		}
 	}
 	slices.SortFunc(gone, func(a, b event.Meta) int {

@@ -2,7 +2,6 @@ package track
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -141,12 +140,15 @@ func objectNamed(k event.Kind, text string) event.Object {
 	named, uid, _ := strings.Cut(text, "=")
 	namespace, name, _ := strings.Cut(named, "/")
 	*o.Metadata() = event.Meta{UID: event.ParseUID(uid), Namespace: namespace, Name: name}
+	if slice, ok := o.(*event.EndpointSlice); ok {
+		slice.Service = "web"
+	}
 	return o
 }
 
 // passThrough passes events to a stage. An event is a text such as "listing" or "listed shop/web=1". The result contains all
 // events in order. Inferred events have the form "-shop/web=1", with the first digits of the UID.
-func passThrough(t *testing.T, s *vanished, k event.Kind, events ...string) string {
+func passThrough(t *testing.T, s *Tracker, k event.Kind, events ...string) string {
 	t.Helper()
 	var all []string
 	for _, text := range events {
@@ -158,13 +160,15 @@ func passThrough(t *testing.T, s *vanished, k event.Kind, events ...string) stri
 		if hasObject {
 			e.Object = objectNamed(k, about)
 		}
-		for _, gone := range s.before(e, clock(0)) {
+		for _, gone := range s.gone(e, clock(0)) {
 			m := gone.Object.Metadata()
 			if gone.Type != event.Deleted || gone.Kind != k || !gone.IsInferred() || !gone.Earliest.Equal(clock(0)) || !gone.Seen.Equal(clock(60)) {
 				t.Errorf("%+v is not an inferred deletion", gone)
 			}
 			all = append(all, fmt.Sprintf("-%s/%s=%s", m.Namespace, m.Name, uidText(m.UID)))
+			s.applyObject(gone)
 		}
+		s.applyObject(e)
 		all = append(all, text)
 	}
 	return strings.Join(all, ", ")
@@ -205,7 +209,7 @@ func TestVanishedObjectsAreDeleted(t *testing.T) {
 		"a direct read":                  {[]string{"read shop/a=4"}, ""},
 	} {
 		for _, k := range []event.Kind{event.KindService, event.KindLease, event.KindControlPlaneLease, event.KindNode} {
-			s := newVanished()
+			s := New(grace40)
 			if got, want := passThrough(t, s, k, first...), strings.Join(first, ", "); got != want {
 				t.Errorf("%v: first list: %s", k, got)
 			}
@@ -221,7 +225,7 @@ func TestVanishedObjectsAreDeleted(t *testing.T) {
 // no names.
 func TestObjectsWithoutStoredNames(t *testing.T) {
 	for _, k := range []event.Kind{event.KindPod, event.KindEndpointSlice, event.KindEndpoints} {
-		s := newVanished()
+		s := New(grace40)
 		passThrough(t, s, k, "listing", "listed shop/a=1", "listed shop/b=2", "synced")
 		got := passThrough(t, s, k, "down", "listing", "listed shop/a=3", "listed shop/c=4", "synced")
 		gone := []string{"-/=1", "-/=2"}
@@ -236,7 +240,7 @@ func TestObjectsWithoutStoredNames(t *testing.T) {
 
 // TestKindsAreIndependent checks that a list of one resource deletes no objects of another.
 func TestKindsAreIndependent(t *testing.T) {
-	s := newVanished()
+	s := New(grace40)
 	passThrough(t, s, event.KindPod, "listing", "listed shop/a=1", "synced")
 	passThrough(t, s, event.KindService, "listing", "listed shop/a=1", "synced")
 	if got := passThrough(t, s, event.KindService, "listing", "synced"); !strings.Contains(got, "-shop/a=1") {
@@ -245,24 +249,4 @@ func TestKindsAreIndependent(t *testing.T) {
 	if got := passThrough(t, s, event.KindPod, "listing", "listed shop/a=1", "synced"); strings.Contains(got, "-") {
 		t.Error(got)
 	}
-}
-
-// TestMemoryOfVanishedObjects measures a cluster with 1,000 nodes and 30,000 pods.
-func TestMemoryOfVanishedObjects(t *testing.T) {
-	before := heapInUse()
-	s := newVanished()
-	for k, n := range map[event.Kind]int{
-		event.KindNode: 1000, event.KindLease: 1000, event.KindPod: 30000, event.KindService: 2000, event.KindEndpointSlice: 3000, event.KindEndpoints: 2000,
-	} {
-		for i := range n {
-			o := objectNamed(k, fmt.Sprintf("namespace-%d/workload-%d-7d9c5b8f6-x%04d=%d", i%100, i/15, i, i))
-			s.before(event.Event{Seen: clock(60), Kind: k, Type: event.Listed, Object: o}, clock(0))
-		}
-	}
-	used := heapInUse() - before
-	t.Logf("%d KiB", used>>10)
-	if used > 2<<20 {
-		t.Errorf("%d KiB, want at most 2 MiB", used>>10)
-	}
-	runtime.KeepAlive(s)
 }

@@ -112,10 +112,6 @@ func distinct(all []Address) []Address {
 	return slices.CompactFunc(all, func(a, b Address) bool { return a.ID == b.ID })
 }
 
-func byPlace[T any](all []T, place func(*T) int) {
-	slices.SortFunc(all, func(a, b T) int { return place(&a) - place(&b) })
-}
-
 // replace replaces an object's addresses, and returns the changes. The changes are sorted by ID. If the object has the
 // same addresses as before, they are in the order of the object.
 func (h *Source) replace(held []event.Address) (all []Changed) {
@@ -129,16 +125,16 @@ func (h *Source) replace(held []event.Address) (all []Changed) {
 		}
 		return all
 	}
-	before, after := distinct(h.addresses()), make([]Address, len(held))
+	after := make([]Address, len(held))
 	for i := range held {
 		after[i] = newAddress(held, i)
 	}
 	after = distinct(after)
-	all = Compare(before, after)
+	all = Compare(h.addresses(), after)
 	if !slices.ContainsFunc(all, func(c Changed) bool { return c.Was == Absent || c.State == Absent }) {
-		byPlace(all, func(c *Changed) int { return c.place })
+		slices.SortFunc(all, func(a, b Changed) int { return a.place - b.place })
 	}
-	byPlace(after, func(a *Address) int { return a.place })
+	slices.SortFunc(after, func(a, b Address) int { return a.place - b.place })
 	h.entries, h.ipv6 = make([]entry, len(after)), nil
 	for i, a := range after {
 		h.entries[i] = h.pack(a)
@@ -157,34 +153,25 @@ func (h *Source) isUnmoved(held []event.Address) bool {
 	return len(h.entries) == len(held)
 }
 
-// Compare compares two lists of distinct addresses. The changes are sorted by ID.
+// Compare compares two lists of addresses. The second list is distinct. The changes are sorted by ID.
 func Compare(before, after []Address) (all []Changed) {
-	for len(before) > 0 || len(after) > 0 {
-		var c Changed
-		first := firstOf(before, after)
-		if first <= 0 {
-			c = Changed{before[0], before[0].State}
-			c.State, before = Absent, before[1:]
-		}
-		if first >= 0 {
-			c.Address, after = after[0], after[1:]
-		}
-		if c.Was != c.State {
-			all = append(all, c)
-		}
+	was := map[event.UID]Address{}
+	for _, a := range before {
+		was[a.ID] = a
 	}
+	for _, a := range after {
+		if was[a.ID].State != a.State {
+			all = append(all, Changed{a, was[a.ID].State})
+		}
+		delete(was, a.ID)
+	}
+	for _, a := range was {
+		c := Changed{a, a.State}
+		c.State = Absent
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b Changed) int { return order(a.ID, b.ID) })
 	return all
-}
-
-// firstOf returns a negative number if the first address of a comes before that of b, and 0 if both are the same.
-func firstOf(a, b []Address) int {
-	switch {
-	case len(a) == 0:
-		return 1
-	case len(b) == 0:
-		return -1
-	}
-	return order(a[0].ID, b[0].ID)
 }
 
 func order(a, b event.UID) int { return bytes.Compare(a[:], b[:]) }

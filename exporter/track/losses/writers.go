@@ -22,6 +22,8 @@ type Source struct {
 	// Mirrored is set for a slice that mirrors Endpoints. controlled is set for a slice of the EndpointSlice
 	// controller. Truncated is set if the last version of the object omitted addresses.
 	Mirrored, controlled, Truncated bool
+	// Seen is set if the object has been seen since the last list began.
+	Seen bool
 
 	// `writer` is a hash of the field manager that first wrote the addresses. If managerName writes the addresses
 	// later, `writer` becomes a hash of managerName. `newest` is a hash of the field manager of the latest write, or 0
@@ -84,6 +86,7 @@ func (w written) object() string {
 // See records the controller or the writer of a slice or an Endpoints object. Call it before the addresses are replaced.
 func (q *Losses) See(s *Service, h *Source, e event.Event) {
 	var w written
+	h.Seen = true
 	switch o := e.Object.(type) {
 	case *event.EndpointSlice:
 		w = written{&o.Meta, "EndpointSlice", o.ManagedBy, o.Writer, o.Addresses}

@@ -30,6 +30,8 @@ type Pod struct {
 	services            *ServiceList
 	ready               event.Status
 	running, afterOwner bool
+	// `seen` is set if the pod has been seen since the last list began.
+	seen bool
 	// gated is set if the pod has a readiness gate. Gates can only be set when a pod is created.
 	gated bool
 	// `pending` is set if the pod is in Pods.pending.
@@ -111,7 +113,7 @@ func removalCauseOf(o *event.Pod) cause.Cause {
 }
 
 func (p *Pod) set(o *event.Pod) {
-	p.ready, p.running, p.short = readyOf(o), o.Phase == "Running", shortTolerationOf(o)
+	p.seen, p.ready, p.running, p.short = true, readyOf(o), o.Phase == "Running", shortTolerationOf(o)
 	setText(&p.node, o.Node)
 	p.setOwner(o)
 	if len(p.containers) != len(o.Containers) {

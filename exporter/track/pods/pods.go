@@ -158,6 +158,15 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	return Change{Services: p.existingServices()}, true
 }
 
+// Known calls yield for each existing pod. The value reports whether the pod has been seen since the caller last reset it.
+func (x *Pods) Known(yield func(event.Meta, *bool) bool) {
+	for id, p := range x.pods {
+		if !yield(event.Meta{UID: id}, &p.seen) {
+			return
+		}
+	}
+}
+
 // Find returns an existing pod, or nil.
 func (x *Pods) Find(id event.UID) *Pod { return x.pods[id] }
 

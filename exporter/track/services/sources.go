@@ -39,6 +39,16 @@ func (x *Services) ApplySlice(e event.Event, o *event.EndpointSlice) {
 	x.apply(e, h, o.Addresses)
 }
 
+// Known calls yield for each slice or Endpoints object. The value reports whether the object has been seen since the
+// caller last reset it.
+func (r *registry) Known(k event.Kind, yield func(event.Meta, *bool) bool) {
+	for id, h := range r.sources {
+		if id.Kind == k && !yield(event.Meta{UID: id.UID}, &h.Seen) {
+			return
+		}
+	}
+}
+
 // ApplyEndpoints handles an event of an Endpoints object.
 func (x *Services) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 	id := losses.SourceID{Kind: event.KindEndpoints, UID: o.UID}
