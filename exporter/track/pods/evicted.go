@@ -46,12 +46,6 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 // shortToleration is the longest toleration that counts as short, in seconds. A reboot of a node usually takes longer.
 const shortToleration = 60
 
-// short is a map key. It identifies the pods with the same namespace and the same short toleration.
-type short struct {
-	namespace string
-	seconds   uint8
-}
-
 // ShortTolerations describes a namespace's pods with short tolerations. Such pods stay for at most 60 s on a node that
 // is not Ready.
 type ShortTolerations struct {
@@ -76,13 +70,16 @@ func shortTolerationOf(o *event.Pod) (short uint8) {
 // extended slice.
 func (x *Pods) ShortTolerations(into []ShortTolerations) []ShortTolerations {
 	all := map[string]*ShortTolerations{}
-	for key, n := range x.short {
-		name, seconds := key.namespace, time.Duration(key.seconds)*time.Second
-		if all[name] == nil {
-			all[name] = &ShortTolerations{Namespace: name, Shortest: seconds}
+	for _, p := range x.pods {
+		if p.short == 0 {
+			continue
 		}
-		all[name].Pods += n
-		all[name].Shortest = min(all[name].Shortest, seconds)
+		name, after := p.namespace.Name, time.Duration(p.short-1)*time.Second
+		if all[name] == nil {
+			all[name] = &ShortTolerations{Namespace: name, Shortest: after}
+		}
+		all[name].Pods++
+		all[name].Shortest = min(all[name].Shortest, after)
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		into = append(into, *all[name])

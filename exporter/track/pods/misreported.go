@@ -88,7 +88,9 @@ func (x *Pods) readyOnLost(counts map[Misreported]int) {
 	}
 	for _, namespaces := range x.onLost {
 		for name, pods := range namespaces {
-			counts[Misreported{Namespace: name, Kind: ReadyOnLostNode}] += pods
+			if pods > 0 {
+				counts[Misreported{Namespace: name, Kind: ReadyOnLostNode}] += pods
+			}
 		}
 	}
 }

@@ -39,11 +39,7 @@ func (s Selector) selects(labels map[string]string) bool {
 type pending map[string]map[event.UID]map[string]string
 
 func (x pending) note(p *Pod, o *event.Pod) {
-	is := o.Phase == "Pending" && p.RemovalCause == cause.Unknown
-	if is == p.pending && !is {
-		return
-	}
-	if p.pending = is; !is {
+	if o.Phase != "Pending" || p.RemovalCause != cause.Unknown {
 		x.forget(p, o.UID)
 		return
 	}

@@ -20,12 +20,11 @@ type Pod struct {
 	namespace *Total[Counts]
 	node      text
 	owner     text
-	// ReadyChangedAt is the time at which Ready last changed, or 0. updatedAt is the time at which an image last changed in
-	// place. containerEndedAt is the time at which kubeflap first saw an exited container while Ready was True.
-	ReadyChangedAt, updatedAt, containerEndedAt event.Moment
-	containers                                  []container
-	// `loss` is the pod's last loss of readiness, or nil.
-	loss *ReadinessLoss
+	// ReadyChangedAt is the time at which Ready last changed, or 0.
+	ReadyChangedAt event.Moment
+	containers     []container
+	// `past` is nil if nothing has happened to the pod.
+	past *past
 	// `services` lists the Services that are known to contain the pod.
 	services            *ServiceList
 	ready               event.Status
@@ -34,19 +33,42 @@ type Pod struct {
 	seen bool
 	// gated is set if the pod has a readiness gate. Gates can only be set when a pod is created.
 	gated bool
-	// `pending` is set if the pod is in Pods.pending.
-	pending bool
 	// everReady reports whether the pod has been Ready at any time since it was first seen. A pod that has never been
 	// Ready is still starting.
 	everReady bool
-	// replaced is set if a container was replaced after the last in-place update. updateDone is set if the pod has been
-	// Ready with the new container. readyAgain is set if Ready turned True with the new container. inRotation is set if
-	// the pod was Ready when the image changed.
-	replaced, updateDone, readyAgain, inRotation bool
 	// `short` is the pod's short toleration in seconds, plus one. It is 0 if the pod has no short toleration.
 	short uint8
 	// RemovalCause is the reason why the pod's addresses are removed permanently, or Unknown if they stay.
 	RemovalCause cause.Cause
+}
+
+// past holds what few pods have.
+type past struct {
+	// `loss` is the pod's last loss of readiness, or nil.
+	loss *ReadinessLoss
+	// updatedAt is the time at which an image last changed in place. containerEndedAt is the time at which kubeflap first
+	// saw an exited container while Ready was True.
+	updatedAt, containerEndedAt event.Moment
+	// replaced is set if a container was replaced after the last in-place update. updateDone is set if the pod has been
+	// Ready with the new container. readyAgain is set if Ready turned True with the new container. inRotation is set if
+	// the pod was Ready when the image changed.
+	replaced, updateDone, readyAgain, inRotation bool
+}
+
+// was returns the pod's past, to read it.
+func (p *Pod) was() past {
+	if p.past == nil {
+		return past{}
+	}
+	return *p.past
+}
+
+// note returns the pod's past, to change it.
+func (p *Pod) note() *past {
+	if p.past == nil {
+		p.past = &past{}
+	}
+	return p.past
 }
 
 // container is the stored state of a container.
@@ -75,10 +97,10 @@ func (p *Pod) Cause() cause.Cause {
 
 // lossCause returns the cause of the pod's last loss of readiness.
 func (p *Pod) lossCause() cause.Cause {
-	if p.loss == nil {
-		return cause.Unknown
+	if w := p.was().loss; w != nil {
+		return w.Cause
 	}
-	return p.loss.Cause
+	return cause.Unknown
 }
 
 // occupies reports whether the pod runs on a node and would be evicted in a drain of the node. A drain does not evict
@@ -176,10 +198,10 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 		}
 		updated = updated || before.runs.Value().image != c.Image
 		if before.restarts != c.Restarts || before.id != containerID(c.ID) {
-			p.replaced, p.updateDone = true, stayedReady
+			p.note().replaced, p.note().updateDone = true, stayedReady
 		}
-		if c.State == "terminated" && stayedReady && p.containerEndedAt == 0 {
-			p.containerEndedAt = x.watches.Moment(e.Seen)
+		if c.State == "terminated" && stayedReady && p.was().containerEndedAt == 0 {
+			p.note().containerEndedAt = x.watches.Moment(e.Seen)
 		}
 		if stayedReady && c.Restarts > before.restarts {
 			p.namespace.Counts.SilentRestarts++
@@ -187,12 +209,12 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 		}
 	}
 	if updated {
-		p.updatedAt, p.replaced, p.updateDone, p.readyAgain, p.inRotation = x.watches.Moment(e.Seen), false, false, false, p.IsReady()
+		*p.note() = past{loss: p.was().loss, updatedAt: x.watches.Moment(e.Seen), containerEndedAt: p.was().containerEndedAt, inRotation: p.IsReady()}
 		p.namespace.Counts.InPlaceUpdates++
 		if !p.gated {
 			p.namespace.Counts.UngatedUpdates++
 		}
-		x.found.Add(transition.PodUpdatedInPlace{At: transition.At{Time: e.Seen}, Pod: p.named(), Ready: p.inRotation})
+		x.found.Add(transition.PodUpdatedInPlace{At: transition.At{Time: e.Seen}, Pod: p.named(), Ready: p.IsReady()})
 	}
 	return updated
 }

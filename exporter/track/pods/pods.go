@@ -41,8 +41,6 @@ type Pods struct {
 	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
 	// readyOnLost was last called.
 	onLost map[string]map[string]int
-	// `short` counts the pods with short tolerations.
-	short map[short]int
 }
 
 // New returns an empty tracker of pods. The tracker calls `resolved` when the cause of a readiness loss has been
@@ -51,7 +49,7 @@ func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, reso
 	return &Pods{
 		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[event.UID]*Pod{}},
 		pods:      map[event.UID]*Pod{}, recentlyDeleted: map[event.UID]*deletedPod{}, pending: pending{}, stuck: map[event.UID]time.Time{},
-		onLost: map[string]map[string]int{}, short: map[short]int{},
+		onLost: map[string]map[string]int{},
 	}
 }
 
@@ -115,23 +113,14 @@ func (x *Pods) set(p *Pod, o *event.Pod) {
 	}
 }
 
-// count adds the given number to the counts that a pod belongs to. A scrape reads these counts, so it does not visit all
+// count adds the given number to the Ready pods on a lost node. A scrape reads these counts, so it does not visit all
 // pods.
 func (x *Pods) count(p *Pod, by int) {
-	if p.short > 0 {
-		add(x.short, short{p.namespace.Name, p.short - 1}, by)
-	}
 	if !p.IsReady() {
 		return
 	}
 	if namespaces := x.onLost[p.node.Value()]; namespaces != nil {
-		add(namespaces, p.namespace.Name, by)
-	}
-}
-
-func add[K comparable](counts map[K]int, key K, by int) {
-	if counts[key] += by; counts[key] == 0 {
-		delete(counts, key)
+		namespaces[p.namespace.Name] += by
 	}
 }
 
@@ -147,9 +136,7 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	delete(x.pods, id)
 	delete(x.stuck, id)
 	x.count(p, -1)
-	if p.pending {
-		x.pending.forget(p, id)
-	}
+	x.pending.forget(p, id)
 	if p.occupies() {
 		x.nodes.CountPods(p.node.Value(), -1)
 	}
@@ -174,7 +161,11 @@ func (x *Pods) Find(id event.UID) *Pod { return x.pods[id] }
 // changes. It ends when the pod is Ready with a new container, or after updateWindow.
 func (x *Pods) IsBeingUpdated(id event.UID, t time.Time) bool {
 	p := x.pods[id]
-	return p != nil && p.updatedAt != 0 && !p.updateDone && t.Sub(x.watches.Time(p.updatedAt)) <= updateWindow
+	if p == nil {
+		return false
+	}
+	was := p.was()
+	return was.updatedAt != 0 && !was.updateDone && t.Sub(x.watches.Time(was.updatedAt)) <= updateWindow
 }
 
 // Named returns the name of a pod, even if the pod was deleted recently. The result is zero if the pod is unknown.

@@ -50,7 +50,7 @@ type ReadinessLoss struct {
 // no loss is known to precede the write, the pod watch may lag, so LossBefore returns the first one that was seen soon
 // after t. It does not return a loss from which the pod recovered long before t.
 func (p *Pod) LossBefore(version uint64, t time.Time) (found *ReadinessLoss) {
-	for w := p.loss; w != nil && (w.Recovered.IsZero() || t.Sub(w.Recovered) <= watches.LagWait); w = w.earlier {
+	for w := p.was().loss; w != nil && (w.Recovered.IsZero() || t.Sub(w.Recovered) <= watches.LagWait); w = w.earlier {
 		known := w.version > 0 && version > 0
 		if known && w.version < version || !known && w.At.Sub(t) <= evidenceWait {
 			return w
@@ -74,18 +74,23 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 		x.report(p, transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: p.named(), From: from, To: to, Cause: p.lossCause()})
 	}
 	if to == event.StatusTrue {
-		p.everReady, p.updateDone, p.readyAgain = true, p.replaced, p.replaced
-		if p.loss != nil {
-			p.loss.Recovered = e.Seen
+		p.everReady = true
+	}
+	if p.ReadyChangedAt = x.watches.Moment(e.Seen); p.past == nil {
+		return
+	}
+	if p.past.containerEndedAt = 0; to == event.StatusTrue {
+		p.past.updateDone, p.past.readyAgain = p.past.replaced, p.past.replaced
+		if p.past.loss != nil {
+			p.past.loss.Recovered = e.Seen
 		}
 	}
-	p.ReadyChangedAt, p.containerEndedAt = x.watches.Moment(e.Seen), 0
 }
 
 func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	tentative := p.RemovalCause
 	if tentative == cause.Unknown {
-		c := &lossEvidence{before: p, now: o, at: e.Seen, updated: x.watches.Time(p.updatedAt)}
+		c := &lossEvidence{before: p, now: o, at: e.Seen, updated: x.watches.Time(p.was().updatedAt)}
 		tentative = c.cause()
 	}
 	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.ReadyChangedAt), tentative: tentative, version: x.watches.Version()}
@@ -93,7 +98,8 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 		w.since = o.Ready.LastTransitionTime
 	}
 	why, certain := x.causeByNode(w)
-	if certain || p.loss != nil && p.loss.tentative != tentative {
+	before := p.was().loss
+	if certain || before != nil && before.tentative != tentative {
 		x.resolveAllOf(p) // a pod's unresolved losses must have the same tentative cause
 	}
 	x.observeStale(p, tentative, e.Seen)
@@ -101,22 +107,23 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 		w.Cause = tentative
 		x.await(w)
 	}
-	if w.earlier, p.loss = p.loss, w; w.earlier != nil && e.Seen.Sub(w.earlier.At) > watches.LagWait {
-		w.earlier = nil
+	if before != nil && e.Seen.Sub(before.At) <= watches.LagWait {
+		w.earlier = before
 	}
+	p.note().loss = w
 }
 
 // observeStale reports for how long Ready was wrongly True after a container had exited or its image had been changed.
 // It reports nothing if the pod has been Ready with the new container.
 func (x *Pods) observeStale(p *Pod, why cause.Cause, t time.Time) {
-	var since time.Time
+	was, since := p.was(), time.Time{}
 	switch {
-	case why == cause.InPlaceUpdate && p.ReadyChangedAt > p.updatedAt && p.updateDone:
+	case why == cause.InPlaceUpdate && p.ReadyChangedAt > was.updatedAt && was.updateDone:
 		return
 	case why == cause.InPlaceUpdate:
-		since = x.watches.Time(max(p.updatedAt, p.ReadyChangedAt))
+		since = x.watches.Time(max(was.updatedAt, p.ReadyChangedAt))
 	case why == cause.ContainerExit:
-		since = x.watches.Time(p.containerEndedAt)
+		since = x.watches.Time(was.containerEndedAt)
 	default:
 		return
 	}

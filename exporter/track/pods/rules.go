@@ -79,16 +79,15 @@ func markedByNodeController(c *lossEvidence) bool {
 }
 
 // updateWindow is the time for which an image change can explain a readiness loss, if the pod has not been Ready with the
-// new container since. In this time, the kubelet kills the
-// container, pulls the image and starts the new container (see SyncPod in pkg/kubelet/kuberuntime). A tool for in-place
-// updates can change a readiness gate during the update.
+// new container since. In this time, the kubelet kills the container, pulls the image and starts the new container (see
+// SyncPod in pkg/kubelet/kuberuntime). A tool for in-place updates can change a readiness gate during the update.
 const updateWindow = 2 * time.Minute
 
 func updatedInPlace(c *lossEvidence) bool {
-	switch {
-	case c.before.updateDone && containerEnded(c):
+	switch before := c.before.was(); {
+	case before.updateDone && containerEnded(c):
 		return false // the update was complete before the container ended
-	case c.before.readyAgain && (!c.before.inRotation || !gateNotReady(c)):
+	case before.readyAgain && (!before.inRotation || !gateNotReady(c)):
 		return false // only a tool that changes images in rotation may still be changing the gates
 	}
 	return !c.updated.IsZero() && c.at.Sub(c.updated) <= updateWindow

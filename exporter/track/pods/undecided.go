@@ -44,7 +44,7 @@ func (q *undecided) await(w *ReadinessLoss) {
 
 // undecided returns the pod's undecided losses, oldest first.
 func (p *Pod) undecided() (all []*ReadinessLoss) {
-	for w := p.loss; w != nil && w.Undecided; w = w.earlier {
+	for w := p.was().loss; w != nil && w.Undecided; w = w.earlier {
 		all = append(all, w)
 	}
 	slices.Reverse(all)
@@ -72,8 +72,8 @@ func (q *undecided) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool
 // report counts and reports a change of Ready. A change whose cause is not certain yet is stored until resolve
 // determines the cause.
 func (q *undecided) report(p *Pod, change transition.PodReadyChanged) {
-	if p.loss != nil && p.loss.Undecided {
-		p.loss.changes = append(p.loss.changes, change)
+	if w := p.was().loss; w != nil && w.Undecided {
+		w.changes = append(w.changes, change)
 		return
 	}
 	q.reportNow(p, change)

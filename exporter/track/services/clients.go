@@ -52,8 +52,9 @@ type batch struct {
 	service *service
 	window  int
 	due     time.Time
-	// `changed` contains the addresses that have changed since the batch opened.
-	changed []event.UID
+	// wasReady contains the addresses that have changed since the batch opened. The value is true if the address was ready
+	// before.
+	wasReady map[event.UID]bool
 }
 
 // mistake is a bounce or a stale re-add.
@@ -77,21 +78,16 @@ type clients struct {
 
 // recent is the recent past of an address.
 type recent struct {
-	// left is the earliest time at which the address can have stopped being ready, or zero if it has not, or has returned.
+	// left is the earliest time at which the address can have stopped being ready, or 0 if it has not, or has returned.
 	// The time is exact if `seen` is set.
-	left    time.Time
+	left    event.Moment
 	seen    bool
 	clients [transition.NumWindows]turns
 }
 
-// turns is what a client did with an address.
-type turns struct {
-	// `pending` is set if the address is in the open batch. wasReady reports whether it was ready before the batch.
-	pending, wasReady bool
-	// out is the time at which the client last removed the address, or 0. back is the time at which it then put the
-	// address back, or 0.
-	out, back event.Moment
-}
+// turns is what a client did with an address. out is the time at which the client last removed the address, or 0. back
+// is the time at which it then put the address back, or 0.
+type turns struct{ out, back event.Moment }
 
 func (c *clients) of(id event.UID) *recent {
 	r := c.recent[id]
@@ -107,9 +103,9 @@ func (c *clients) of(id event.UID) *recent {
 
 // isOver reports whether the past no longer matters, if removals and returns before `oldest` do not matter.
 func (r *recent) isOver(oldest event.Moment) bool {
-	return r.left.IsZero() && !slices.ContainsFunc(r.clients[:], func(c turns) bool {
+	return r.left == 0 && !slices.ContainsFunc(r.clients[:], func(c turns) bool {
 		last := max(c.out, c.back)
-		return c.pending || last != 0 && last >= oldest
+		return last != 0 && last >= oldest
 	})
 }
 
@@ -119,11 +115,10 @@ func (x *batching) noteTurned(s *service, id event.UID, wasReady bool, t time.Ti
 	if wasReady {
 		delete(c.updating, id)
 	}
-	r := c.of(id)
 	for i, window := range transition.Windows() {
 		b := c.batches[i]
 		if b == nil {
-			b = &batch{service: s, window: i, due: t.Add(window)}
+			b = &batch{s, i, t.Add(window), map[event.UID]bool{}}
 			c.batches[i] = b
 			at, _ := slices.BinarySearchFunc(x.open, b, func(o, b *batch) int {
 				if c := o.due.Compare(b.due); c > 0 || c == 0 && o.window > b.window {
@@ -133,9 +128,8 @@ func (x *batching) noteTurned(s *service, id event.UID, wasReady bool, t time.Ti
 			})
 			x.open = slices.Insert(x.open, at, b)
 		}
-		if to := &r.clients[i]; !to.pending {
-			to.pending, to.wasReady = true, wasReady
-			b.changed = append(b.changed, id)
+		if _, changed := b.wasReady[id]; !changed {
+			b.wasReady[id] = wasReady
 		}
 	}
 }
@@ -162,8 +156,8 @@ func (x *batching) CloseBatches(t time.Time) {
 		b.service.clients.batches[b.window] = nil
 		if b.service.Current {
 			readds = append(readds, x.readd(b)...)
+			bounces = append(bounces, x.apply(b)...)
 		}
-		bounces = append(bounces, x.apply(b)...)
 	}
 	for _, m := range append(bounces, readds...) {
 		x.losses.ReportOf(&m.service.Service, m.address, m.change)
@@ -177,28 +171,21 @@ func (x *batching) oldest(t time.Time) event.Moment { return x.watches.Moment(t.
 func (x *batching) apply(b *batch) (bounces []mistake) {
 	s, now, oldest := b.service, x.watches.Moment(b.due), x.oldest(b.due)
 	updated := uint64(0)
-	slices.SortFunc(b.changed, order)
-	for _, id := range b.changed {
-		r := s.clients.recent[id]
-		c := &r.clients[b.window]
-		c.pending = false
-		if ready := s.IsReady(id, x.losses.ReadFrom); s.Current && ready != c.wasReady {
-			updated = 1
-			if c.turn(ready, now, oldest) {
-				bounces = append(bounces, mistake{s, id, transition.ConsumerBounced{
-					At: at(b.due), Address: transition.Address{Service: s.Name, ID: id}, Window: transition.Windows()[b.window],
-				}})
-			}
+	for _, id := range slices.SortedFunc(maps.Keys(b.wasReady), order) {
+		ready := s.IsReady(id, x.losses.ReadFrom)
+		if ready == b.wasReady[id] {
+			continue
 		}
-		if r.isOver(oldest) {
-			delete(s.clients.recent, id)
+		updated = 1
+		if s.clients.of(id).clients[b.window].turn(ready, now, oldest) {
+			bounces = append(bounces, mistake{s, id, transition.ConsumerBounced{
+				At: at(b.due), Address: transition.Address{Service: s.Name, ID: id}, Window: transition.Windows()[b.window],
+			}})
 		}
 	}
-	if s.Current {
-		counts := &x.namespaces.Get(s.Name.Namespace, b.due).Counts
-		counts.updates[b.window] += updated
-		counts.bounces[b.window] += uint64(len(bounces))
-	}
+	counts := &x.namespaces.Get(s.Name.Namespace, b.due).Counts
+	counts.updates[b.window] += updated
+	counts.bounces[b.window] += uint64(len(bounces))
 	return bounces
 }
 
@@ -247,8 +234,8 @@ func (x *batching) forget(all map[owned]*service, t time.Time) {
 		c := &s.clients
 		maps.DeleteFunc(c.updating, func(id event.UID, _ [transition.NumWindows]bool) bool { return !x.pods.IsBeingUpdated(id, t) })
 		maps.DeleteFunc(c.recent, func(_ event.UID, r *recent) bool {
-			if t.Sub(r.left) > x.bounceWindow {
-				r.left = time.Time{}
+			if t.Sub(x.watches.Time(r.left)) > x.bounceWindow {
+				r.left = 0
 			}
 			return r.isOver(x.oldest(t))
 		})

@@ -104,8 +104,8 @@ func (x *Services) countChange(u *update, a losses.Changed) {
 func (x *Services) noteLoss(u *update, a losses.Changed, named transition.Address) {
 	// After a break of the watch, the address can have stopped being ready at any time during the break.
 	r := u.clients.of(a.ID)
-	r.left = x.watches.NotBefore(x.losses.ReadFrom, u.At)
-	r.seen = r.left.Equal(u.At)
+	left := x.watches.NotBefore(x.losses.ReadFrom, u.At)
+	r.left, r.seen = x.watches.Moment(left), left.Equal(u.At)
 	l := &losses.Loss{
 		Service: &u.Service, Of: u.readyBefore, Manual: a.Manual, Terminating: a.State == losses.Terminating, Vanished: u.Vanished,
 		InEndpoints: x.losses.ReadFrom == event.KindEndpoints || u.source != nil && u.source.Mirrored,
@@ -124,11 +124,11 @@ func (x *Services) noteLoss(u *update, a losses.Changed, named transition.Addres
 // noteReturn reports a bounce if a ready address was not ready for a short time.
 func (x *Services) noteReturn(u *update, named transition.Address) {
 	r := u.clients.recent[named.ID]
-	if r == nil || r.left.IsZero() {
+	if r == nil || r.left == 0 {
 		return
 	}
-	away := u.At.Sub(r.left)
-	if r.left = (time.Time{}); away <= x.bounceWindow {
+	away := u.At.Sub(x.watches.Time(r.left))
+	if r.left = 0; away <= x.bounceWindow {
 		u.counts.Bounces++
 		atMost := !r.seen || x.watches.NotBefore(x.losses.ReadFrom, u.At).Before(u.At)
 		x.losses.ReportOf(&u.Service, named.ID, transition.AddressBounced{At: at(u.At), Address: named, Away: away, AtMost: atMost})
