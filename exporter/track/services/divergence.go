@@ -1,7 +1,6 @@
 package services
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"

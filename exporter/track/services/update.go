@@ -107,7 +107,7 @@ func (x *Services) noteLoss(u *update, a losses.Changed, named transition.Addres
 	left := x.watches.NotBefore(x.losses.ReadFrom, u.At)
 	r.left, r.seen = x.watches.Moment(left), left.Equal(u.At)
 	l := &losses.Loss{
-		Service: &u.Service, Of: u.readyBefore, Manual: a.Manual, Terminating: a.State == losses.Terminating, Vanished: u.Vanished,
+		Service: &u.Service, Of: int(u.readyBefore), Manual: a.Manual, Terminating: a.State == losses.Terminating, Vanished: u.Vanished,
 		InEndpoints: x.losses.ReadFrom == event.KindEndpoints || u.source != nil && u.source.Mirrored,
 		Change: transition.AddressLost{
 			At: at(u.At), Address: named, Removed: !a.State.Stays(), Trigger: transition.Trigger(u.UID, u.Version),
