@@ -13,9 +13,10 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // serveIncidents serves the pages at the end of a replay.

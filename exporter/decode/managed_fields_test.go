@@ -2,7 +2,6 @@ package decode
 
 import (
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,12 +25,6 @@ func entry(manager, subresource, fields string) metav1.ManagedFieldsEntry {
 		Manager: manager, Subresource: subresource, Operation: metav1.ManagedFieldsOperationUpdate,
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
 	}
-}
-
-func at(e metav1.ManagedFieldsEntry, second int64) metav1.ManagedFieldsEntry {
-	t := metav1.NewTime(time.Unix(second, 0))
-	e.Time = &t
-	return e
 }
 
 // readPod encodes a pod as the API server does, and decodes it.

@@ -18,8 +18,8 @@ const (
 // heartbeat was so much older that any grace period short enough for the first would have marked the second earlier.
 // MarkedTooEarly sets MarkedInTime of these silences. `period` is the assumed grace period, and `undisturbed` the longest
 // undisturbed heartbeat interval.
-func (l List) MarkedTooEarly(period, undisturbed time.Duration, t time.Time) List {
-	marked := l.Filter(func(s *Silence) bool {
+func (x List) MarkedTooEarly(period, undisturbed time.Duration, t time.Time) List {
+	marked := x.Filter(func(s *Silence) bool {
 		return s.MarkedAge > 0 && s.MarkedAge < period && t.Sub(s.MarkedAt) <= markedTogether
 	})
 	var ages []time.Duration

@@ -10,10 +10,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-func threePods() []*runtime.Unknown {
-	return []*runtime.Unknown{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
-}
-
 // TestLists lists three pods in pages. If the second page expires, the whole list must be requested at once.
 func TestLists(t *testing.T) {
 	for _, c := range []struct {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
@@ -42,16 +43,16 @@ type facts struct {
 	segments []Segment
 }
 
-// endSegment keeps the facts up to a quiet point.
-func (s *Session) endSegment(until time.Time) {
-	found := steps.Value(s.Truth.Facts(until))
+// endSegment keeps the recorder's facts up to a quiet point of the scenario.
+func (f *facts) endSegment(recorded *truth.Recorder, of *scenario.Scenario, until time.Time) {
+	found := steps.Value(recorded.Facts(until))
 	for i := range found {
 		if x := &found[i]; x.Kind == truth.FactAddress && x.From == "ready" {
-			x.Cause, _ = s.scenario.CauseOfLoss(x.Object)
+			x.Cause, _ = of.CauseOfLoss(x.Object)
 		}
 	}
-	s.facts.all = append(s.facts.all, found...)
-	s.facts.segments = append(s.facts.segments, Segment{s.Truth.Began(), until})
+	f.all = append(f.all, found...)
+	f.segments = append(f.segments, Segment{recorded.Began(), until})
 }
 
 // writeFacts writes the facts of all segments to the file.

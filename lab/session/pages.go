@@ -32,7 +32,7 @@ func (s *Session) startPaging() {
 	}))
 	s.Scraped = s.Paging.Scraped
 	s.Paged = func(ctx context.Context, alert string) error {
-		return s.Play(ctx, func(l *scenario.Lab) { s.waitForPage(l, scenario.Page{Alert: alert}) })
+		return s.Play(ctx, func(l *scenario.Lab) { waitForPage(l, s.Paging, scenario.Page{Alert: alert}) })
 	}
 }
 
@@ -67,8 +67,8 @@ func (s *Session) watchForIncident() (stop func()) {
 
 // pageWithin returns the time within which a page must arrive. It is the sum of a scrape interval, an evaluation
 // interval, Alertmanager's group_wait, and 5 s.
-func (s *Session) pageWithin() time.Duration {
-	return 2*paging.Interval + s.Paging.GroupWait + 5*time.Second
+func pageWithin(p *paging.Paging) time.Duration {
+	return 2*paging.Interval + p.GroupWait + 5*time.Second
 }
 
 // checkPages checks that the receiver gets all pages that the scenario expects, and no other pages.
@@ -86,7 +86,7 @@ func (s *Session) pages(l *scenario.Lab) {
 		s.checkPage(l, want)
 	}
 	// Wait for unexpected pages as long as for the expected ones.
-	l.Sleep(time.Until(s.over.Add(s.pageWithin())))
+	l.Sleep(time.Until(s.over.Add(pageWithin(s.Paging))))
 	var reported []paging.Page
 	l.Until("the inhibited alerts", func(l *scenario.Lab) {
 		var inhibited []paging.Page
@@ -109,9 +109,9 @@ func (s *Session) pages(l *scenario.Lab) {
 }
 
 // waitForPage waits until a page has arrived at the receiver.
-func (s *Session) waitForPage(l *scenario.Lab, want scenario.Page) (got paging.Page) {
+func waitForPage(l *scenario.Lab, p *paging.Paging, want scenario.Page) (got paging.Page) {
 	l.Until("the page "+want.Alert, func(l *scenario.Lab) {
-		all := s.Paging.Receiver.Pages()
+		all := p.Receiver.Pages()
 		i := slices.IndexFunc(all, func(page paging.Page) bool { return fits(page, want) && says(page, want) })
 		l.Expect(i >= 0, "no page %+v among %+v", want, all)
 		got = all[i]
@@ -123,13 +123,13 @@ func (s *Session) waitForPage(l *scenario.Lab, want scenario.Page) (got paging.P
 // than the limit, because the machine may be compiling at the same time. The delay is only logged, and a person has to
 // check it.
 func (s *Session) checkPage(l *scenario.Lab, want scenario.Page) {
-	got, visible := s.waitForPage(l, want), s.visible
+	got, visible := waitForPage(l, s.Paging, want), s.visible
 	// Measure the delay from the start of Prometheus if the incident was visible before that start, or if the page
 	// arrived before the incident was visible.
 	if visible.Before(s.Paging.Since) || got.Arrived.Before(visible) {
 		visible = s.Paging.Since
 	}
-	delay := PageDelay{want.Alert, got.Arrived.Sub(visible), s.pageWithin()}
+	delay := PageDelay{want.Alert, got.Arrived.Sub(visible), pageWithin(s.Paging)}
 	s.PageDelays = append(s.PageDelays, delay)
 	l.Log.Info("paged", "alert", want.Alert, "after", delay.After.Round(10*time.Millisecond), "within", delay.Within, "text", got.Text)
 	text := steps.Value(fetch.Body(l.Ctx, got.Link))

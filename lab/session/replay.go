@@ -62,7 +62,7 @@ func (s *Session) replay() {
 	})
 	s.Must(err, s.raw.end())
 	if s.options.Facts != "" {
-		s.endSegment(span.Began())
+		s.facts.endSegment(s.Truth, &s.scenario, span.Began())
 		s.writeFacts()
 	}
 	var out, errOut bytes.Buffer

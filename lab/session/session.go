@@ -93,7 +93,7 @@ func Run(ctx context.Context, sc scenario.Scenario, options Options) (*Session, 
 		s.play()
 		if sc.Blind != nil {
 			if options.Facts != "" {
-				s.endSegment(steps.Value(s.comparison().WaitUntilQuiet(ctx)))
+				s.facts.endSegment(s.Truth, &s.scenario, steps.Value(s.comparison().WaitUntilQuiet(ctx)))
 			}
 			s.playAfterBlindness()
 		}

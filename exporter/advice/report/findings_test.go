@@ -263,12 +263,16 @@ func TestInPlaceUpdates(t *testing.T) {
 		{"a window hides it", updates, web, byWindow{4, 2, 0, 0}, byWindow{}, "batch updates for 5s; either would have hidden"},
 		{"no window hides it", updates, web, byWindow{4, 4, 3, 2}, byWindow{}, "batching updates for 10s does not hide the bounces"},
 		{
-			"a window hides stale re-adds, and the controllers' batching comes first", updates, web, byWindow{}, byWindow{3, 2},
+			"a window hides stale re-adds, and the controllers' batching comes first", updates, web,
+			byWindow{},
+			byWindow{3, 2},
 			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s; only if you cannot set these flags, " +
 				"let the clients of the Endpoints batch updates for 5s; either would have hidden the stale re-adds",
 		},
 		{
-			"a shorter window that hides them by chance is not recommended", updates, web, byWindow{0, 0, 1, 0}, byWindow{0, 2, 0, 0},
+			"a shorter window that hides them by chance is not recommended", updates, web,
+			byWindow{0, 0, 1, 0},
+			byWindow{0, 2, 0, 0},
 			"batch updates for 10s; either would have hidden the bounces and stale re-adds",
 		},
 		{"updates that a gate hid", updates, nil, byWindow{}, byWindow{}, ""},
