@@ -103,7 +103,7 @@ func kept(l *Log) int {
 	nodes := reflect.ValueOf(l.nodes).Elem()
 	left := nodes.FieldByName("lastTransition").Len() + nodes.FieldByName("troubled").Len() + len(l.pods.lately) + len(l.services.lately) + len(l.services.addresses)
 	store := reflect.ValueOf(l.ledger).Elem()
-	return left + store.FieldByName("active").Len() + int(store.FieldByName("harmless").Int()) + store.FieldByName("Timers").FieldByName("timers").Len()
+	return left + store.FieldByName("active").Len() + store.FieldByName("Timers").Len()
 }
 
 // rollout makes many workloads replace one address each within seconds.

@@ -44,8 +44,6 @@ type Ledger struct {
 	active map[string]*Record
 	shown  []*Record
 	Earlier
-	// The field harmless is the number of active incidents that have caused no harm so far.
-	harmless int
 	notifier notifier
 	reviews  reviews
 	resolved map[incident.Resolution]uint64
@@ -68,11 +66,12 @@ func (l *Ledger) Advance(t time.Time) {
 		t = l.now
 	}
 	limit := t.Add(-delay)
-	l.Timers.run(limit, func(due time.Time) {
+	for x, due := l.Timers.next(limit); x != nil; x, due = l.Timers.next(limit) {
 		if now := due.Add(delay); now.After(l.now) {
 			l.now = now
 		}
-	})
+		x.do(due)
+	}
 	l.now = t
 	if minute := limit.Truncate(sweepEvery); minute.After(l.swept) {
 		l.swept = minute
@@ -126,12 +125,7 @@ func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record 
 	r.timer = NewTimer(x.Key(), func(t time.Time) { l.handleTimer(r, t) })
 	l.active[x.Key()] = r
 	if beginsHarmless(x.Cause) {
-		l.harmless++
-		if l.harmless > maxHarmless {
-			for _, old := range oldestHarmless(l.active) {
-				l.Settle(old)
-			}
-		}
+		l.settleOldest()
 		return r
 	}
 	if x.Kind == incident.KindNode {
@@ -160,7 +154,7 @@ func (l *Ledger) Merge(nodes []*Record, x incident.Subject, t time.Time) *Record
 		into.reviewed = cmp.Or(into.reviewed, r.reviewed)
 		l.depart(r, incident.Merged, into)
 		l.Settle(r)
-		l.shown = slices.DeleteFunc(l.shown, func(x *Record) bool { return x == r })
+		l.hide(r)
 		l.Touch(into, r.recovered)
 	}
 	l.Touch(into, t)
@@ -176,9 +170,6 @@ func (l *Ledger) Settle(r *Record) {
 	if r.shown && !r.settled && !r.withdrawn && r.into == nil && !r.isOpen() {
 		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}]++
 	}
-	if r.Harmless() && !r.settled {
-		l.harmless--
-	}
 	r.settled, l.notifier.checkAll = true, true
 	if !r.isOpen() {
 		r.Trim()
@@ -191,7 +182,7 @@ func (l *Ledger) Settle(r *Record) {
 
 // Touch records a change at t. It also checks whether the incident has recovered.
 func (l *Ledger) Touch(r *Record, t time.Time) {
-	l.notifier.note(r)
+	l.notifier.mark(r)
 	if r.IsAboutNodes() && t.After(r.touched) {
 		r.touched = t
 		l.Timers.Schedule(&l.reviews.timer, l.reviews.after(t))
@@ -267,26 +258,21 @@ func (l *Ledger) Resumed(broke, t time.Time) bool {
 
 // handleTimer applies the changes of an incident that are due at t.
 func (l *Ledger) handleTimer(r *Record, t time.Time) {
-	if !r.mergeableUntil.IsZero() && !r.mergeableUntil.After(t) {
+	isDue := func(at time.Time) bool {
+		if r.settled || at.IsZero() || !at.After(t) {
+			return !r.settled && !at.IsZero()
+		}
+		l.Timers.Schedule(&r.timer, at)
+		return false
+	}
+	if isDue(r.mergeableUntil) {
 		r.mergeableUntil = time.Time{}
 		l.makeRoom()
 	}
-	if !r.recovered.IsZero() && !r.recovered.Add(Quiet).After(t) {
+	if !r.recovered.IsZero() && isDue(r.recovered.Add(Quiet)) {
 		l.Settle(r)
 	}
-	if due := r.harmfulAt(); !due.IsZero() && !due.After(t) {
+	if isDue(r.harmfulAt()) {
 		l.Show(r)
-	}
-	if r.settled {
-		return
-	}
-	if !r.mergeableUntil.IsZero() {
-		l.Timers.Schedule(&r.timer, r.mergeableUntil)
-	}
-	if !r.recovered.IsZero() {
-		l.Timers.Schedule(&r.timer, r.recovered.Add(Quiet))
-	}
-	if due := r.harmfulAt(); !due.IsZero() {
-		l.Timers.Schedule(&r.timer, due)
 	}
 }

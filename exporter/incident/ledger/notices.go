@@ -9,14 +9,11 @@ import (
 
 // notifier tracks changes of incidents until Reader.Notices reports these changes.
 type notifier struct {
-	// The field changed is the first incident that has changed since the last call of Notices, or nil. The field
-	// checkAll is set if Notices must check all incidents. This is the case if several incidents have changed, or if one
-	// has ended for good.
-	changed  *Record
-	checkAll bool
 	// The field changes is a counter for the changes of all incidents. Record.change is the value of this counter after
-	// the last change of that record.
-	changes uint64
+	// the last change of that record. The field told is its value at the last call of Notices.
+	changes, told uint64
+	// The flag checkAll is set if an incident has ended for good since the last call of Notices.
+	checkAll bool
 	// The field end is the time at which the first of the recovered incidents will end if nothing changes. It is zero
 	// if there are no recovered incidents.
 	end time.Time
@@ -24,60 +21,38 @@ type notifier struct {
 	departed []incident.Notice
 }
 
-// reported is what kubeflap has reported about an incident: its start, its end, its last state and its kind of subject.
+// reported is the state and the kind of subject with which an incident was last reported. The state is empty if the
+// incident has not been reported, and final once its end has been reported.
 type reported struct {
-	started, ended bool
-	state          incident.State
-	kind           incident.Kind
+	state incident.State
+	kind  incident.Kind
 }
 
-// note marks an incident as changed, so that the next call of Notices checks it.
-func (n *notifier) note(r *Record) {
-	n.mark(r)
-	switch {
-	case !r.shown || r.settled || n.changed == r:
-	case n.changed == nil:
-		n.changed = r
-	default:
-		n.checkAll = true
-	}
-}
-
-// mark records a change that needs no notice.
+// mark records that an incident has changed.
 func (n *notifier) mark(r *Record) {
 	n.changes++
 	r.change = n.changes
-}
-
-// due returns the incidents that may have unreported changes at t. It selects them from `shown`.
-func (n *notifier) due(t time.Time, shown []*Record) []*Record {
-	var due []*Record
-	switch {
-	case n.checkAll || !n.end.IsZero() && t.After(n.end):
-		due, n.end = shown, time.Time{}
-	case n.changed != nil:
-		due = []*Record{n.changed}
-	}
-	n.changed, n.checkAll = nil, false
-	return due
 }
 
 // report returns the kind of notice that is due for an incident, or 0 if there is nothing to report. It also records
 // what has been reported, and when the incident may change without a transition.
 func (n *notifier) report(r *Record, t time.Time) (kind incident.NoticeKind) {
 	was, state := r.reported, r.state(t)
-	r.reported = reported{true, was.ended || was.started && state == incident.StateEnded, state, r.Kind}
 	switch {
-	case !was.started:
-		// If the incident has also ended, the next call of Notices reports its end.
+	case was.state == incident.StateEnded:
+		return 0
+	case was.state == "":
 		kind = incident.Started
-		n.checkAll = n.checkAll || state == incident.StateEnded
-	case r.reported.ended && !was.ended:
+		if state == incident.StateEnded {
+			state, n.checkAll = incident.StateRecovered, true // the next call of Notices reports the end
+		}
+	case state == incident.StateEnded:
 		kind = incident.Ended
 	case was.state == incident.StatePending && state == incident.StateRunning, was.kind != r.Kind:
 		kind = incident.Changed
 	}
-	if end := r.recovered.Add(Quiet); !r.reported.ended && state == incident.StateRecovered && (n.end.IsZero() || end.Before(n.end)) {
+	r.reported = reported{state, r.Kind}
+	if end := r.recovered.Add(Quiet); state == incident.StateRecovered && (n.end.IsZero() || end.Before(n.end)) {
 		n.end = end
 	}
 	return kind
@@ -87,12 +62,21 @@ func (n *notifier) report(r *Record, t time.Time) (kind incident.NoticeKind) {
 func (q *Reader) Notices(t time.Time) (all []incident.Notice) {
 	l, unlock := q.at(t)
 	defer unlock()
-	for _, r := range l.notifier.due(l.now, l.shown) {
-		if kind := l.notifier.report(r, l.now); kind != 0 {
+	n := &l.notifier
+	some := !n.checkAll && (n.end.IsZero() || !l.now.After(n.end))
+	if n.checkAll = false; !some {
+		n.end = time.Time{}
+	}
+	for _, r := range l.shown {
+		if some && r.change <= n.told {
+			continue
+		}
+		if kind := n.report(r, l.now); kind != 0 {
 			all = append(all, l.notice(kind, r))
 		}
 	}
-	return append(all, l.notifier.takeDeparted()...)
+	n.told = n.changes
+	return append(all, n.takeDeparted()...)
 }
 
 // LastNotices returns a notice, as of t, for each incident whose end has not been reported. Call it after the last
@@ -102,12 +86,12 @@ func (q *Reader) LastNotices(t time.Time) []incident.Notice {
 	defer unlock()
 	all := l.notifier.takeDeparted()
 	for _, r := range l.shown {
-		if r.reported.ended {
+		if r.reported.state == incident.StateEnded {
 			continue
 		}
-		r.reported = reported{started: true, ended: true, state: r.state(l.now)}
+		r.reported.state = incident.StateEnded
 		kind := incident.Ended
-		if r.reported.state == incident.StateRunning || r.reported.state == incident.StatePending {
+		if r.isOpen() && !r.settled {
 			kind = incident.Ongoing
 		}
 		all = append(all, l.notice(kind, r))
@@ -133,10 +117,9 @@ func (n *notifier) takeDeparted() []incident.Notice {
 // has not been reported, or if the end has already been reported. The parameter `into` is the incident into which r was
 // merged, or nil.
 func (l *Ledger) depart(r *Record, kind incident.NoticeKind, into *Record) {
-	if !r.reported.started || r.reported.ended {
+	if r.reported.state == "" || r.reported.state == incident.StateEnded {
 		return
 	}
-	r.reported.ended = true
 	n := l.notice(kind, r)
 	if into != nil {
 		n.Into, n.IntoSubject = into.id, into.Name

@@ -8,16 +8,24 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// oldestHarmless returns the oldest 10% of the harmless incidents.
-func oldestHarmless(active map[string]*Record) []*Record {
+// settleOldest ends the oldest 10% of the harmless incidents if there are too many.
+func (l *Ledger) settleOldest() {
+	if len(l.active) <= maxHarmless {
+		return
+	}
 	var all []*Record
-	for _, r := range active {
+	for _, r := range l.active {
 		if r.Harmless() {
 			all = append(all, r)
 		}
 	}
+	if len(all) <= maxHarmless {
+		return
+	}
 	slices.SortFunc(all, func(a, b *Record) int { return cmp.Or(a.start.Compare(b.start), strings.Compare(a.id, b.id)) })
-	return all[:len(all)/10]
+	for _, r := range all[:len(all)/10] {
+		l.Settle(r)
+	}
 }
 
 // Show makes kubeflap report the incident. The incident no longer counts as harmless.
@@ -25,12 +33,9 @@ func (l *Ledger) Show(r *Record) {
 	if r.shown {
 		return
 	}
-	if !r.settled && beginsHarmless(r.Cause) {
-		l.harmless--
-	}
 	r.shown = true
 	l.shown = append(l.shown, r)
-	l.notifier.note(r)
+	l.notifier.mark(r)
 	l.makeRoom()
 }
 
@@ -38,9 +43,6 @@ func (l *Ledger) Show(r *Record) {
 // ignores node incidents that can still be merged (Record.mergeableUntil). If many nodes fail, their incidents soon
 // merge into one and must not displace others.
 func (l *Ledger) makeRoom() {
-	if len(l.shown) <= l.size {
-		return
-	}
 	over := -l.size
 	for _, r := range l.shown {
 		if r.mergeableUntil.IsZero() {
@@ -48,35 +50,31 @@ func (l *Ledger) makeRoom() {
 		}
 	}
 	for ; over > 0; over-- {
-		i := oldest(l.shown)
-		r := l.shown[i]
-		l.shown = slices.Delete(l.shown, i, i+1)
+		r := slices.MinFunc(l.shown, func(a, b *Record) int { return cmp.Compare(a.keepRank(), b.keepRank()) })
+		l.hide(r)
 		kind := incident.Ended
 		if r.recovered.IsZero() {
 			kind = incident.Dropped
 		}
-		l.displaced.Drop(&incident.Incident{End: r.recovered}, l.now)
+		l.displaced.Add(incident.Displaced{Count: 1, Until: cmp.Or(r.recovered, l.now)})
 		l.depart(r, kind, nil)
 		l.Settle(r)
 	}
 }
 
-// oldest returns the index of the incident to drop first.
-func oldest(shown []*Record) int {
-	first, rank := -1, 0
-	for i, r := range shown {
-		is := 1
-		switch {
-		case !r.mergeableUntil.IsZero():
-			continue
-		case r.settled:
-			return i
-		case r.recovered.IsZero():
-			is = 2
-		}
-		if first < 0 || is < rank {
-			first, rank = i, is
-		}
+// keepRank returns the position of the incident in the order in which makeRoom drops incidents.
+func (r *Record) keepRank() int {
+	switch {
+	case !r.mergeableUntil.IsZero():
+		return 3
+	case r.settled:
+		return 0
+	case !r.recovered.IsZero():
+		return 1
 	}
-	return first
+	return 2
+}
+
+func (l *Ledger) hide(r *Record) {
+	l.shown = slices.DeleteFunc(l.shown, func(x *Record) bool { return x == r })
 }
