@@ -175,7 +175,7 @@ func (p *pipeline) withEarlier(current []incident.Incident) (all []incident.Inci
 	}
 	slices.SortStableFunc(current, func(a, b incident.Incident) int { return incident.Compare(&a, &b) })
 	for _, x := range current[min(len(current), p.settings.incidents):] {
-		displaced.Drop(&x, x.Start)
+		displaced.Add(incident.Displaced{Count: 1, Until: cmp.Or(x.End, x.Start)})
 	}
 	return current[:min(len(current), p.settings.incidents)], displaced
 }

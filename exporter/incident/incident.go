@@ -65,14 +65,7 @@ type Incident struct {
 	NodesLeftOut    int
 	Services        []Service
 	ServicesLeftOut int
-	// Lost counts how often a Service lost a ready address. Bounces counts how often a lost address became ready again.
-	// Outages counts the outages, and OutageTime is their total duration.
-	Lost, Bounces, Outages int
-	OutageTime             time.Duration
-	// Turned is the number of times that a node's Ready condition became False or Unknown.
-	Turned int
-	// Evicted is the number of pods evicted from nodes that were not Ready.
-	Evicted int
+	Counts
 	Numbers Numbers
 	// Decision holds the verdict and the hypotheses that were considered.
 	verdict.Decision
@@ -85,6 +78,18 @@ type Incident struct {
 	Summary, Remedy string
 	// Withdrawn is the reason why the incident was withdrawn, or empty if it was not.
 	Withdrawn string
+}
+
+// Counts holds what an incident's nodes and Services have suffered.
+type Counts struct {
+	// Lost counts how often a Service lost a ready address. Bounces counts how often a lost address became ready again.
+	// Outages counts the outages, and OutageTime is their total duration.
+	Lost, Bounces, Outages int
+	OutageTime             time.Duration
+	// Turned is the number of times that a node's Ready condition became False or Unknown.
+	Turned int
+	// Evicted is the number of pods evicted from nodes that were not Ready.
+	Evicted int
 }
 
 // Compare orders incidents for display: running incidents first, then pending ones, then all others. Within each group,
@@ -142,20 +147,7 @@ type Displaced struct {
 
 // Add combines d with the displaced incidents of another list.
 func (d *Displaced) Add(other Displaced) {
-	d.Count += other.Count
-	if other.Until.After(d.Until) {
-		d.Until = other.Until
-	}
-}
-
-// Drop adds the displaced incident x to d. If x has no end, Drop uses `seen` instead: the last time at which x was
-// known to be ongoing.
-func (d *Displaced) Drop(x *Incident, seen time.Time) {
-	until := x.End
-	if until.IsZero() {
-		until = seen
-	}
-	d.Add(Displaced{1, until})
+	*d = Displaced{d.Count + other.Count, later(d.Until, other.Until)}
 }
 
 // Numbers holds the settings and measurements that an incident's texts may mention. A number that does not apply to the
@@ -189,34 +181,6 @@ type Evidence struct {
 	Time, Until time.Time
 	Count       int
 	Text        string
-}
-
-// Span is an interval on the timeline. End is zero if the span is ongoing.
-type Span struct {
-	Track      Track
-	Name       string
-	Start, End time.Time
-}
-
-// Track is the row of the timeline to which a Span belongs.
-type Track string
-
-// The tracks.
-const (
-	TrackHeartbeat Track = "heartbeat"
-	TrackNode      Track = "node"
-	TrackPod       Track = "pod"
-	TrackConflict  Track = "conflict"
-	TrackForeign   Track = "foreign"
-	TrackAddress   Track = "address"
-	TrackOutage    Track = "outage"
-	// TrackBlind shows when a resource was not watched.
-	TrackBlind Track = "blind"
-)
-
-// Tracks returns all tracks, ordered from causes to effects.
-func Tracks() []Track {
-	return []Track{TrackHeartbeat, TrackNode, TrackPod, TrackConflict, TrackForeign, TrackAddress, TrackOutage, TrackBlind}
 }
 
 // Notice reports that an incident started, changed or ended.

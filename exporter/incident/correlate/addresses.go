@@ -7,7 +7,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -24,15 +23,15 @@ type address struct {
 	losses int32
 	// The field changed is the time of the last recorded change of the address.
 	changed time.Time
-	span    *evidence.Span
+	span    *incident.Span
 	// The field readds counts the stale re-adds until the address is lost. moveReadds then moves them to the incident.
 	// The field readded is the time of the first stale re-add.
-	readds  evidence.ByWindow
+	readds  incident.ByWindow
 	readded time.Time
 }
 
 func (l *services) address(x transition.Address) *address {
-	key := evidence.OpenAddress(x)
+	key := incident.OpenAddress(x)
 	a := l.addresses[key]
 	if a == nil {
 		a = &address{}
@@ -64,7 +63,7 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 		l.Show(r)
 	}
 	l.pods.moveNotes(r, x, a.losses > 1)
-	r.Evidence.Add(evidence.Entry{Kind: evidence.AddressLost, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
+	r.Evidence.Add(incident.Entry{Kind: incident.AddressLost, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
 	l.moveReadds(r, a, x)
 	l.takeOut(r, a, x)
 	if a.losses == 2 {
@@ -77,7 +76,7 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 
 // podsReplaced shows the incident of a Service whose pods are replaced again and again.
 func (l *services) podsReplaced(x transition.PodsReplacedAgain) {
-	a := l.addresses[evidence.OpenAddress(x.Address)]
+	a := l.addresses[incident.OpenAddress(x.Address)]
 	if a == nil || a.record == nil || a.record.Root().Settled() {
 		return
 	}
@@ -89,13 +88,13 @@ func (l *services) podsReplaced(x transition.PodsReplacedAgain) {
 // takeOut records whether the incident waits until the address is ready again. An incident waits for an address that
 // the Service still lists. It does not wait for a removed address, which may never come back.
 func (l *services) takeOut(r *ledger.Record, a *address, x transition.AddressLost) {
-	a.span = a.span.End(x.Time)
+	a.span = a.span.Close(x.Time)
 	switch {
 	case x.Cause.EndsPod(), x.Vanished:
 		return
 	case !x.Removed:
 		a.notReady = &x
-		l.OpenAddress(r, evidence.OpenAddress(x.Address), x.Time)
+		l.OpenAddress(r, incident.OpenAddress(x.Address), x.Time)
 	case x.Cause == cause.ContainerExit:
 		return
 	default:
@@ -115,7 +114,7 @@ func (l *services) addressReady(x transition.Address, t time.Time) {
 
 // addressReturned handles a recently lost address that is back.
 func (l *services) addressReturned(x transition.Address, t time.Time) {
-	key := evidence.OpenAddress(x)
+	key := incident.OpenAddress(x)
 	a := l.addresses[key]
 	if a == nil {
 		return
@@ -135,32 +134,32 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 	}
 	a.notReady, a.away = nil, false
 	delete(r.Open, key)
-	a.span = a.span.End(t)
-	l.Note(r, evidence.Entry{Kind: evidence.AddressReturned, Time: t, Service: x.Service})
+	a.span = a.span.Close(t)
+	l.Note(r, incident.Entry{Kind: incident.AddressReturned, Time: t, Service: x.Service})
 }
 
 // addressGone handles an unready address that is no longer listed. Either the address left the Service
-// (evidence.AddressRemoved), or truncated Endpoints omit it (evidence.AddressLeftOut). Incidents stop waiting for the
+// (incident.AddressRemoved), or truncated Endpoints omit it (incident.AddressLeftOut). Incidents stop waiting for the
 // address.
-func (l *services) addressGone(x transition.Address, t time.Time, how evidence.Kind) {
-	a := l.addresses[evidence.OpenAddress(x)]
+func (l *services) addressGone(x transition.Address, t time.Time, how incident.EntryKind) {
+	a := l.addresses[incident.OpenAddress(x)]
 	if a == nil || a.notReady == nil {
 		return
 	}
 	r := a.record.Root()
 	a.notReady, a.changed = nil, t
-	delete(r.Open, evidence.OpenAddress(x))
-	a.span = a.span.End(t)
-	if how == evidence.AddressRemoved {
+	delete(r.Open, incident.OpenAddress(x))
+	a.span = a.span.Close(t)
+	if how == incident.AddressRemoved {
 		l.pods.podGone(podKey{x.Namespace, x.Pod.Name}, t)
 	}
-	l.Note(r, evidence.Entry{Kind: how, Time: t, Service: x.Service, Name: nameOf(x)})
+	l.Note(r, incident.Entry{Kind: how, Time: t, Service: x.Service, Name: nameOf(x)})
 }
 
 // consumerBounced counts an address that a simulated client put back and removed again. It ignores addresses that were
 // not lost in an in-place update.
 func (l *services) consumerBounced(x transition.ConsumerBounced) {
-	if a := l.addresses[evidence.OpenAddress(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
+	if a := l.addresses[incident.OpenAddress(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
 		a.record.Root().ConsumerBounces.Count(x.Window)
 	}
 }
@@ -183,12 +182,12 @@ func (l *services) moveReadds(r *ledger.Record, a *address, x transition.Address
 	}
 	if x.Cause == cause.InPlaceUpdate {
 		r.StaleReadds.Take(a.readds)
-		r.Evidence.Add(evidence.Entry{Kind: evidence.StaleReadd, Time: a.readded, Service: x.Service, Name: nameOf(x.Address)})
+		r.Evidence.Add(incident.Entry{Kind: incident.StaleReadd, Time: a.readded, Service: x.Service, Name: nameOf(x.Address)})
 		if a.readds.Batched() > 0 {
 			l.Show(r)
 		}
 	}
-	a.readds, a.readded = evidence.ByWindow{}, time.Time{}
+	a.readds, a.readded = incident.ByWindow{}, time.Time{}
 }
 
 // recordOfLoss returns the incident of a lost address. Depending on the cause, this is an incident of the node, the

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate/nodes"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -34,7 +34,7 @@ func New(size int) *Log {
 	l.Reader = ledger.NewReader(l.ledger)
 	l.nodes = nodes.New(l.ledger)
 	l.pods = &pods{l.nodes, map[podKey]*pod{}}
-	l.services = &services{writers{l.ledger}, l.nodes, l.pods, map[evidence.Open]*address{}, map[transition.Service]*service{}}
+	l.services = &services{writers{l.ledger}, l.nodes, l.pods, map[incident.Open]*address{}, map[transition.Service]*service{}}
 	return l
 }
 
@@ -77,15 +77,15 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.PodEvicted:
 		l.pods.podEvicted(x)
 	case transition.PodReadyWasStale:
-		l.pods.note(x.Pod, evidence.PodWasStale, x.Time, x.Stale)
+		l.pods.note(x.Pod, incident.PodWasStale, x.Time, x.Stale)
 	case transition.PodUpdatedInPlace:
-		kind := evidence.PodUpdated
+		kind := incident.PodUpdated
 		if !x.Ready {
-			kind = evidence.PodUpdatedNotReady
+			kind = incident.PodUpdatedNotReady
 		}
 		l.pods.note(x.Pod, kind, x.Time, 0)
 	case transition.PodRestartedSilently:
-		l.pods.note(x.Pod, evidence.PodRestarted, x.Time, 0)
+		l.pods.note(x.Pod, incident.PodRestarted, x.Time, 0)
 	default:
 		l.nodes.Observe(x)
 		l.observeWatch(x)
@@ -105,25 +105,25 @@ func (l *Log) observeWatch(x transition.Transition) {
 			l.ledger.Stopped(x.Since)
 			return
 		}
-		l.ledger.AddToNodes(evidence.Entry{Kind: evidence.WatchBroke, Time: x.Time, Name: x.Resource.String()})
+		l.ledger.AddToNodes(incident.Entry{Kind: incident.WatchBroke, Time: x.Time, Name: x.Resource.String()})
 	case transition.WatchWorks:
 		if x.Resource == event.KindLease {
 			l.ledger.LeaseBreak.To = x.Time
 		}
 		if !l.ledger.Resumed(x.Time.Add(-x.Blind), x.Time) {
-			l.ledger.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
+			l.ledger.AddToNodes(incident.Entry{Kind: incident.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
 		}
 	case transition.ControlPlaneLeaseLate:
 		c.LeaseLate(x)
-		l.ledger.AddToNodes(evidence.LeaseStopped(x.Name, x.Since))
+		l.ledger.AddToNodes(incident.LeaseStopped(x.Name, x.Since))
 	case transition.ControlPlaneLeaseRenewed:
 		c.LeaseRenewed(x)
 	case transition.LeaderChanged:
 		c.LeaderChanged(x.Time)
-		l.ledger.AddToNodes(evidence.Entry{Kind: evidence.LeaderChanged, Time: x.Time, Name: x.To})
+		l.ledger.AddToNodes(incident.Entry{Kind: incident.LeaderChanged, Time: x.Time, Name: x.To})
 	case transition.LeasesRead:
 		c.LeasesRead(x)
-		l.ledger.AddToNodes(evidence.Entry{Kind: evidence.LeasesRead, Time: x.Time, Name: x.String()})
+		l.ledger.AddToNodes(incident.Entry{Kind: incident.LeasesRead, Time: x.Time, Name: x.String()})
 	}
 }
 
@@ -135,9 +135,9 @@ func (l *Log) observeService(x transition.Transition) {
 	case transition.PodsReplacedAgain:
 		l.services.podsReplaced(x)
 	case transition.AddressRemoved:
-		l.services.addressGone(x.Address, x.Time, evidence.AddressRemoved)
+		l.services.addressGone(x.Address, x.Time, incident.AddressRemoved)
 	case transition.AddressLeftOut:
-		l.services.addressGone(x.Address, x.Time, evidence.AddressLeftOut)
+		l.services.addressGone(x.Address, x.Time, incident.AddressLeftOut)
 	case transition.AddressAdded:
 		if x.Ready {
 			l.services.addressReady(x.Address, x.Time)
@@ -165,11 +165,11 @@ func (l *Log) observeService(x transition.Transition) {
 	case transition.ForeignAddresses:
 		l.services.foreignAddresses(x)
 	case transition.ForeignAddressesEnded:
-		l.services.writeEnded(evidence.OpenForeign(x.Object), evidence.Entry{Kind: evidence.ForeignEnded, Time: x.Time, Service: x.Service, Name: x.Object})
+		l.services.writeEnded(incident.OpenForeign(x.Object), incident.Entry{Kind: incident.ForeignEnded, Time: x.Time, Service: x.Service, Name: x.Object})
 	case transition.AddressesWithdrawn:
 		l.services.addressesWithdrawn(x)
 	case transition.WithdrawnAddressesReturned:
-		l.services.writeEnded(evidence.OpenWithdrawn(x.Object), evidence.Entry{Kind: evidence.WithdrawnReturned, Time: x.Time, Service: x.Service, Name: x.Object})
+		l.services.writeEnded(incident.OpenWithdrawn(x.Object), incident.Entry{Kind: incident.WithdrawnReturned, Time: x.Time, Service: x.Service, Name: x.Object})
 	case transition.AddressesContested:
 		l.services.addressesContested(x)
 	case transition.ServiceRemoved:

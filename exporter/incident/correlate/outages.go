@@ -6,7 +6,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -29,7 +28,7 @@ type service struct {
 	outage  time.Time
 	trigger uint64
 	record  *ledger.Record
-	span    *evidence.Span
+	span    *incident.Span
 	// The field gained is the number of ready addresses that the Service recently gained. gainedAt is the time of the
 	// newest gain.
 	gained   int
@@ -121,7 +120,7 @@ func (l *services) outageStarted(x transition.OutageStarted) {
 	if !s.outage.IsZero() {
 		// The end of the previous outage was not reported.
 		l.claim(x.Service, s, cause.Unknown)
-		l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, false)
+		l.endOutage(x.Service, s, x.Time, incident.OutageEnded, false)
 	}
 	s.outage, s.trigger = x.Time, x.Trigger
 	if r := s.recordOf(x.Time, x.Cause); r != nil {
@@ -140,9 +139,9 @@ func (l *services) beginOutage(x transition.Service, s *service, r *ledger.Recor
 	l.Show(r)
 	r.Outages++
 	r.EffectOn(x).Outages++
-	r.Open[evidence.OpenOutage(x)] = s.outage
+	r.Open[incident.OpenOutage(x)] = s.outage
 	s.span = r.Timeline.Begin(incident.TrackOutage, x.Namespace+"/"+x.Name, s.outage)
-	l.Note(r, evidence.Entry{Kind: evidence.OutageStarted, Time: s.outage, Service: x})
+	l.Note(r, incident.Entry{Kind: incident.OutageStarted, Time: s.outage, Service: x})
 }
 
 // claim creates an incident for an outage that no lost address explains.
@@ -159,23 +158,23 @@ func (l *services) outageEnded(x transition.OutageEnded) {
 		s.outage = x.Time.Add(-x.Lasted)
 	}
 	l.claim(x.Service, s, x.Cause)
-	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, x.Complete)
+	l.endOutage(x.Service, s, x.Time, incident.OutageEnded, x.Complete)
 }
 
 // endOutage ends an outage. The parameter `seen` is set if kubeflap saw both the start and the end. Otherwise, the
 // duration is inexact.
-func (l *services) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind, seen bool) {
+func (l *services) endOutage(x transition.Service, s *service, t time.Time, how incident.EntryKind, seen bool) {
 	r := s.record.Root()
 	lasted := max(t.Sub(s.outage), 0)
 	r.OutageTime += lasted
 	effect := r.EffectOn(x)
 	effect.OutageTime += lasted
 	effect.Inexact = effect.Inexact || !seen
-	delete(r.Open, evidence.OpenOutage(x))
-	s.span = s.span.End(t)
+	delete(r.Open, incident.OpenOutage(x))
+	s.span = s.span.Close(t)
 	s.outage, s.record = time.Time{}, nil
 	endRemoval(r, t)
-	l.Note(r, evidence.Entry{Kind: how, Time: t, Service: x, Duration: lasted, Inexact: !seen})
+	l.Note(r, incident.Entry{Kind: how, Time: t, Service: x, Duration: lasted, Inexact: !seen})
 }
 
 // judgeLater schedules the decision on whether a selector change harmed a Service.

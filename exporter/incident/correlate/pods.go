@@ -6,7 +6,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate/nodes"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -32,11 +31,11 @@ func (k podKey) String() string { return k.namespace + "/" + k.name }
 type pod struct {
 	// The field seen is the time of the pod's last transition.
 	seen  time.Time
-	notes []evidence.Entry
+	notes []incident.Entry
 	// The field down is the time at which the pod stopped being Ready. It is zero while the pod is Ready. The timeline
 	// span starts at this time.
 	down time.Time
-	span *evidence.Span
+	span *incident.Span
 }
 
 func (l *pods) named(key podKey, t time.Time) *pod {
@@ -50,10 +49,10 @@ func (l *pods) named(key podKey, t time.Time) *pod {
 }
 
 // note keeps an observation about a pod.
-func (l *pods) note(x transition.Pod, kind evidence.Kind, t time.Time, lasted time.Duration) {
+func (l *pods) note(x transition.Pod, kind incident.EntryKind, t time.Time, lasted time.Duration) {
 	key := podKey{x.Namespace, x.Name}
 	if p := l.named(key, t); len(p.notes) < maxNotes {
-		p.notes = append(p.notes, evidence.Entry{Kind: kind, Time: t, Name: key.String(), Duration: lasted})
+		p.notes = append(p.notes, incident.Entry{Kind: kind, Time: t, Name: key.String(), Duration: lasted})
 	}
 }
 
@@ -62,7 +61,7 @@ func (l *pods) podReadyChanged(x transition.PodReadyChanged) {
 	key := podKey{x.Namespace, x.Name}
 	if x.To == event.StatusTrue {
 		if p := l.lately[key]; p != nil {
-			p.span = p.span.End(x.Time)
+			p.span = p.span.Close(x.Time)
 			p.down, p.seen = time.Time{}, x.Time
 		}
 		return
@@ -72,16 +71,16 @@ func (l *pods) podReadyChanged(x transition.PodReadyChanged) {
 	}
 	p := l.named(key, x.Time)
 	// The span may belong to an earlier pod with the same name. kubeflap may not have seen that pod recover.
-	p.span = p.span.End(x.Time)
+	p.span = p.span.Close(x.Time)
 	p.down = x.Time
 	switch {
 	case !x.Cause.OfNode():
-		l.note(x.Pod, evidence.PodNotReady, x.Time, 0)
+		l.note(x.Pod, incident.PodNotReady, x.Time, 0)
 	case x.Node != "":
 		r := l.nodes.RecordOfPod(x.Pod, x.Time, x.Cause, x.Trigger)
 		r.ByCause[x.Cause] += 0
 		p.span = r.Timeline.Begin(incident.TrackPod, key.String(), x.Time)
-		l.nodes.Note(r, evidence.Entry{Kind: evidence.PodNotReady, Time: x.Time, Name: key.String()})
+		l.nodes.Note(r, incident.Entry{Kind: incident.PodNotReady, Time: x.Time, Name: key.String()})
 	}
 }
 
@@ -92,11 +91,11 @@ func (l *pods) podEvicted(x transition.PodEvicted) {
 		return
 	}
 	r.Evicted++
-	entry := evidence.Entry{
-		Kind: evidence.EvictedUnknown, Time: x.Time, Name: podKey{x.Namespace, x.Pod.Name}.String(), Number: evidence.UnknownToleration, Duration: x.After,
+	entry := incident.Entry{
+		Kind: incident.EvictedUnknown, Time: x.Time, Name: podKey{x.Namespace, x.Pod.Name}.String(), Number: incident.UnknownToleration, Duration: x.After,
 	}
 	if x.Status == event.StatusFalse {
-		entry.Kind = evidence.EvictedNotReady
+		entry.Kind = incident.EvictedNotReady
 	}
 	if x.Tolerates != nil {
 		entry.Number = int(x.Tolerates.Seconds)
@@ -114,7 +113,7 @@ func (l *pods) moveNotes(r *ledger.Record, x transition.AddressLost, again bool)
 	}
 	for _, note := range p.notes {
 		// The stale period may have begun before the first loss, so it does not explain a later one.
-		if note.Kind != evidence.PodWasStale || !again {
+		if note.Kind != incident.PodWasStale || !again {
 			r.Evidence.Add(note)
 		}
 	}
@@ -128,7 +127,7 @@ func (l *pods) moveNotes(r *ledger.Record, x transition.AddressLost, again bool)
 // name.
 func (l *pods) podGone(key podKey, t time.Time) {
 	if p := l.lately[key]; p != nil {
-		p.span = p.span.End(t)
+		p.span = p.span.Close(t)
 		p.down = time.Time{}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate/nodes"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -20,7 +19,7 @@ type services struct {
 	pods  *pods
 	// The map addresses holds the addresses that were lost recently or have stale re-adds. The map lately holds the
 	// Services that recently lost or gained addresses.
-	addresses map[evidence.Open]*address
+	addresses map[incident.Open]*address
 	lately    map[transition.Service]*service
 }
 
@@ -36,7 +35,7 @@ func later(a, b time.Time) time.Time {
 func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 	if s := l.lately[x.Service]; s != nil {
 		if s.record != nil && !s.outage.IsZero() {
-			l.endOutage(x.Service, s, x.Time, evidence.ServiceRemoved, !x.Earliest.Before(x.Time))
+			l.endOutage(x.Service, s, x.Time, incident.ServiceRemoved, !x.Earliest.Before(x.Time))
 		}
 		delete(l.lately, x.Service)
 	}
@@ -47,7 +46,7 @@ func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 		if a.notReady != nil {
 			r := a.record.Root()
 			delete(r.Open, key)
-			a.span = a.span.End(x.Time)
+			a.span = a.span.Close(x.Time)
 			l.Touch(r, x.Time)
 		}
 		delete(l.addresses, key)
@@ -56,9 +55,9 @@ func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 		if r := l.Find(s, x.Time); r != nil {
 			r.ServiceGone = true
 			r.Open.CloseObjects()
-			r.ForeignSpan = r.ForeignSpan.End(x.Time)
+			r.ForeignSpan = r.ForeignSpan.Close(x.Time)
 			endConflict(r, x.Time)
-			l.Note(r, evidence.Entry{Kind: evidence.ServiceRemoved, Time: x.Time, Service: x.Service})
+			l.Note(r, incident.Entry{Kind: incident.ServiceRemoved, Time: x.Time, Service: x.Service})
 		}
 	}
 }
@@ -69,7 +68,7 @@ const maxLost = 1000
 // listLost adds to each ongoing incident the losses of those addresses that have not been ready since, the first losses
 // first. Lists of all objects show that the addresses are not ready, but not when and why they were lost. The verdict of an
 // incident of nodes depends on their silences, and lists show only the silence of a node that is still lost. An incident
-// of several nodes also depends on which silences belong together. So the result omits incidents without such evidence.
+// of several nodes also depends on which silences belong together. So the result omits incidents without such incident.
 func (l *services) listLost(ongoing []ledger.Ongoing, t time.Time) {
 	lost := map[incident.Subject][]transition.AddressLost{}
 	for _, a := range l.addresses {

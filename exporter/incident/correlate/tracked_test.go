@@ -10,7 +10,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
@@ -53,17 +52,17 @@ func (b *tracked) observe(found []transition.Transition) {
 // cause. The log relies on this order.
 func lossesComeFirst(t *testing.T, found []transition.Transition) {
 	t.Helper()
-	returned := map[evidence.Open]time.Time{}
+	returned := map[incident.Open]time.Time{}
 	for _, x := range found {
 		switch x := x.(type) {
 		case transition.AddressReady:
-			returned[evidence.OpenAddress(x.Address)] = x.Time
+			returned[incident.OpenAddress(x.Address)] = x.Time
 		case transition.AddressBounced:
-			returned[evidence.OpenAddress(x.Address)] = x.Time
+			returned[incident.OpenAddress(x.Address)] = x.Time
 		case transition.AddressAdded:
-			returned[evidence.OpenAddress(x.Address)] = x.Time
+			returned[incident.OpenAddress(x.Address)] = x.Time
 		case transition.AddressLost:
-			if at := returned[evidence.OpenAddress(x.Address)]; at.After(x.Time) {
+			if at := returned[incident.OpenAddress(x.Address)]; at.After(x.Time) {
 				t.Errorf("%s at %v is reported after its return at %v", x, x.Time, at)
 			}
 		}

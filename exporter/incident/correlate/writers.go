@@ -6,7 +6,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -42,26 +41,26 @@ func (l writers) foreignAddresses(x transition.ForeignAddresses) {
 	if !r.Open.HasForeign() {
 		r.ForeignSpan = r.Timeline.Begin(incident.TrackForeign, x.Namespace+"/"+x.Name, x.Time)
 	}
-	r.Open[evidence.OpenForeign(x.Object)], r.Foreign = x.Time, true
+	r.Open[incident.OpenForeign(x.Object)], r.Foreign = x.Time, true
 	if r.Who == "" {
 		r.Who = x.Object + " has addresses from an unexpected writer"
 	}
-	l.Note(r, evidence.Entry{Kind: evidence.ForeignAddresses, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
+	l.Note(r, incident.Entry{Kind: incident.ForeignAddresses, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
 }
 
 // addressesWithdrawn records that a writer removed ready pod addresses from Endpoints.
 func (l writers) addressesWithdrawn(x transition.AddressesWithdrawn) {
 	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
-	r.Open[evidence.OpenWithdrawn(x.Object)], r.Withdrawn = x.Time, true
+	r.Open[incident.OpenWithdrawn(x.Object)], r.Withdrawn = x.Time, true
 	if r.Who == "" {
 		r.Who = x.Object + ": ready pod addresses were removed, but not by a Kubernetes controller"
 	}
-	l.Note(r, evidence.Entry{Kind: evidence.AddressesWithdrawn, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
+	l.Note(r, incident.Entry{Kind: incident.AddressesWithdrawn, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
 }
 
 // writeEnded records that an object contains no foreign addresses any more, or that withdrawn addresses are back or no
 // longer expected.
-func (l writers) writeEnded(open evidence.Open, e evidence.Entry) {
+func (l writers) writeEnded(open incident.Open, e incident.Entry) {
 	r := l.Find(foreignWriter(e.Service), e.Time)
 	if r == nil {
 		return
@@ -71,7 +70,7 @@ func (l writers) writeEnded(open evidence.Open, e evidence.Entry) {
 	}
 	delete(r.Open, open)
 	if !r.Open.HasForeign() {
-		r.ForeignSpan = r.ForeignSpan.End(e.Time)
+		r.ForeignSpan = r.ForeignSpan.Close(e.Time)
 	}
 	l.Note(r, e)
 }
@@ -80,7 +79,7 @@ func (l writers) writeEnded(open evidence.Open, e evidence.Entry) {
 func (l writers) addressesContested(x transition.AddressesContested) {
 	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
 	r.Who, r.Contested = fmt.Sprintf("%s and %s undo each other's changes to %s", x.Writers[0], x.Writers[1], x.Object), true
-	l.Note(r, evidence.Entry{Kind: evidence.Contested, Time: x.Time, Service: x.Service, Name: r.Who})
+	l.Note(r, incident.Entry{Kind: incident.Contested, Time: x.Time, Service: x.Service, Name: r.Who})
 }
 
 // selectorConflicts records that the Service has both a selector and manually managed addresses. These addresses may
@@ -91,27 +90,27 @@ func (l writers) selectorConflicts(x transition.SelectorConflict) {
 	if x.Count > 0 {
 		endRemoval(r, x.Time)
 	}
-	kind := evidence.SelectorConflict
+	kind := incident.SelectorConflict
 	if x.Overwritten {
-		kind = evidence.EndpointsOverwritten
+		kind = incident.EndpointsOverwritten
 		beginRemoval(r, x.Service, x.Time)
 	}
 	r.ConflictSpan = r.Timeline.Begin(incident.TrackConflict, x.Namespace+"/"+x.Name, x.Time)
-	l.Note(r, evidence.Entry{Kind: kind, Time: x.Time, Service: x.Service, Number: x.Count})
+	l.Note(r, incident.Entry{Kind: kind, Time: x.Time, Service: x.Service, Number: x.Count})
 }
 
 // selectorConflictEnded records that the selector or the manually managed addresses were removed.
 func (l writers) selectorConflictEnded(x transition.SelectorConflictEnded) {
 	if r := l.Find(selectorConflict(x.Service), x.Time); r != nil && r.Conflict {
 		endConflict(r, x.Time)
-		l.Note(r, evidence.Entry{Kind: evidence.SelectorConflictEnded, Time: x.Time, Service: x.Service})
+		l.Note(r, incident.Entry{Kind: incident.SelectorConflictEnded, Time: x.Time, Service: x.Service})
 	}
 }
 
 // endConflict records that the conflict has ended. The incident stops waiting for the removed addresses.
 func endConflict(r *ledger.Record, t time.Time) {
 	r.Conflict = false
-	r.ConflictSpan, r.RemovedSpan = r.ConflictSpan.End(t), r.RemovedSpan.End(t)
+	r.ConflictSpan, r.RemovedSpan = r.ConflictSpan.Close(t), r.RemovedSpan.Close(t)
 }
 
 // endpointsReset records that all manually managed addresses were removed.
@@ -126,14 +125,14 @@ func (l writers) endpointsReset(x transition.EndpointsReset) {
 	} else {
 		r.Resets++
 	}
-	l.Note(r, evidence.Entry{Kind: evidence.EndpointsReset, Time: x.Time, Service: x.Service, Number: x.Count})
+	l.Note(r, incident.Entry{Kind: incident.EndpointsReset, Time: x.Time, Service: x.Service, Number: x.Count})
 }
 
 // endpointsRewritten records that removed addresses are back. While the conflict lasts, the endpoints controller will
 // remove them again.
 func (l writers) endpointsRewritten(x transition.EndpointsRewritten) {
 	if r := l.serviceRestored(x.Service, x.Time); r != nil {
-		r.Evidence.Add(evidence.Entry{Kind: evidence.EndpointsRewritten, Time: x.Time, Service: x.Service, Number: x.Count})
+		r.Evidence.Add(incident.Entry{Kind: incident.EndpointsRewritten, Time: x.Time, Service: x.Service, Number: x.Count})
 	}
 }
 
@@ -161,5 +160,5 @@ func beginRemoval(r *ledger.Record, x transition.Service, t time.Time) {
 // endRemoval records that the removed addresses are back or no longer needed.
 func endRemoval(r *ledger.Record, t time.Time) {
 	r.Removed = false
-	r.RemovedSpan = r.RemovedSpan.End(t)
+	r.RemovedSpan = r.RemovedSpan.Close(t)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 	"github.com/kubeflap/kubeflap/exporter/verdict/judge"
@@ -134,7 +134,7 @@ func (l *Ledger) judgeShort(f *judge.NodeLoss) {
 	}
 }
 
-// revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It considers
+// revisit reconsiders final decisions, because later silences of other nodes may provide more incident. It considers
 // only undecided verdicts and, if nodes fell silent one after another, verdicts that blame a single node.
 func (l *Ledger) revisit(f *judge.NodeLoss, t time.Time) {
 	inTurn, revisited := judge.SuccessiveSilences(f) != nil, 0
@@ -176,7 +176,7 @@ func (l *Ledger) revise(r *Record, d verdict.Decision, final bool) {
 		return
 	}
 	if r.reviewed != nil {
-		e := evidence.Entry{Kind: evidence.VerdictRevised, Time: l.now, Name: "from " + r.reviewed.String() + " to " + d.Verdict.String()}
+		e := incident.Entry{Kind: incident.VerdictRevised, Time: l.now, Name: "from " + r.reviewed.String() + " to " + d.Verdict.String()}
 		for _, x := range d.Considered {
 			if x.Verdict == d.Verdict {
 				e.Name += ": " + x.Because

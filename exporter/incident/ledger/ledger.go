@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/verdict/judge"
 )
@@ -120,7 +119,7 @@ func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record 
 		r.join(trigger)
 		return r
 	}
-	r := &Record{Facts: evidence.NewFacts(x), id: newID(l.shown, x, t, trigger), start: t}
+	r := &Record{Facts: incident.NewFacts(x), id: newID(l.shown, x, t, trigger), start: t}
 	l.resume(r, l.now)
 	r.timer = NewTimer(x.Key(), func(t time.Time) { l.handleTimer(r, t) })
 	l.active[x.Key()] = r
@@ -197,14 +196,14 @@ func (l *Ledger) Touch(r *Record, t time.Time) {
 }
 
 // Note adds an evidence entry to an incident, and records the change.
-func (l *Ledger) Note(r *Record, e evidence.Entry) {
+func (l *Ledger) Note(r *Record, e incident.Entry) {
 	r.Evidence.Add(e)
 	l.Touch(r, e.Time)
 }
 
 // OpenAddress records that an address has not been ready since t. The incident becomes harmful if the address is still
 // not ready after stuckAfter.
-func (l *Ledger) OpenAddress(r *Record, x evidence.Open, t time.Time) {
+func (l *Ledger) OpenAddress(r *Record, x incident.Open, t time.Time) {
 	r.Open[x] = t
 	if r.Harmless() {
 		l.Timers.Schedule(&r.timer, t.Add(stuckAfter))
@@ -221,7 +220,7 @@ func (l *Ledger) WithdrawIfEmpty(r *Record, t time.Time) {
 }
 
 // AddToNodes adds an evidence entry to each ongoing incident that is about nodes.
-func (l *Ledger) AddToNodes(e evidence.Entry) {
+func (l *Ledger) AddToNodes(e incident.Entry) {
 	for _, r := range l.active {
 		if r.IsAboutNodes() && r.Ongoing() {
 			r.Evidence.Add(e)
@@ -238,7 +237,7 @@ func (l *Ledger) Stopped(t time.Time) {
 	for _, r := range l.active {
 		r.blind = nil
 		if r.isOpen() {
-			r.Evidence.Add(evidence.Entry{Kind: evidence.Stopped, Time: t})
+			r.Evidence.Add(incident.Entry{Kind: incident.Stopped, Time: t})
 			r.blind = r.Timeline.Begin(incident.TrackBlind, "kubeflap", t)
 		}
 	}
@@ -251,7 +250,7 @@ func (l *Ledger) Resumed(broke, t time.Time) bool {
 		return false
 	}
 	for _, r := range l.active {
-		r.blind.End(t)
+		r.blind.Close(t)
 	}
 	return true
 }

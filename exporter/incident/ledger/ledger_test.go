@@ -7,7 +7,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 )
 
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -21,7 +20,7 @@ func TestEveryIDIsKept(t *testing.T) {
 	var ids []string
 	for i := range 2 * incident.MaxNodes {
 		r := s.Begin(incident.Subject{Kind: incident.KindNode, Name: fmt.Sprintf("node-%d", i), Cause: cause.NodeHeartbeatLost}, zero, uint64(i)+1)
-		r.Open[evidence.OpenNode(r.Name)] = zero
+		r.Open[incident.OpenNode(r.Name)] = zero
 		all, ids = append(all, r), append(ids, r.id)
 	}
 	half := len(all) / 2

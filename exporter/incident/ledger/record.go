@@ -7,7 +7,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -21,9 +20,9 @@ const stuckAfter = 100 * time.Second
 
 // Record is an incident that can still change. Package correlate writes the facts.
 type Record struct {
-	evidence.Facts
+	incident.Facts
 	// The field blind is the span since the last call of Ledger.Stopped, if the incident was ongoing at that time.
-	blind *evidence.Span
+	blind *incident.Span
 
 	// The list also holds former and possible IDs of this incident (see join).
 	id    string

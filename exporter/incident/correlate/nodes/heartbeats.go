@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -71,8 +70,8 @@ func (l *Nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 		return
 	}
 	n.isSilent = false
-	r.Evidence.Add(n.entry(evidence.HeartbeatSeen, t, interval))
-	n.silenceSpan = n.silenceSpan.End(t)
+	r.Evidence.Add(n.entry(incident.HeartbeatSeen, t, interval))
+	n.silenceSpan = n.silenceSpan.Close(t)
 	n.close(l.Ledger, r, t)
 	if r.Kind == incident.KindNode && n.silence != nil {
 		l.mergeIfShared(t, n.silence.Began) // nodes that recover together may share a cause
@@ -106,16 +105,16 @@ func (l *Nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	n.beginSilence(l.Ledger, n.lastHeartbeat, x.Loss).Read = x.Read
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	l.openGap(r, n, x.Time)
-	r.Evidence.Add(n.entry(evidence.HeartbeatMissed, x.Time, x.Silence))
+	r.Evidence.Add(n.entry(incident.HeartbeatMissed, x.Time, x.Silence))
 }
 
 // openGap adds a node's silence to an incident.
 func (l *Nodes) openGap(r *ledger.Record, n *node, t time.Time) {
 	r.HeartbeatLost = true
-	r.Open[evidence.OpenNode(n.name)] = t
-	r.Evidence.Add(n.entry(evidence.LastHeartbeat, n.lastHeartbeat, 0))
+	r.Open[incident.OpenNode(n.name)] = t
+	r.Evidence.Add(n.entry(incident.LastHeartbeat, n.lastHeartbeat, 0))
 	if n.late.After(n.lastHeartbeat) && r.Kind != incident.KindGracePeriod {
-		r.Evidence.Add(n.entry(evidence.HeartbeatLate, n.late, min(n.late.Sub(n.lastHeartbeat), l.Silences.Settings.Period/2)))
+		r.Evidence.Add(n.entry(incident.HeartbeatLate, n.late, min(n.late.Sub(n.lastHeartbeat), l.Silences.Settings.Period/2)))
 	}
 	n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.lastHeartbeat)
 	l.Touch(r, t)

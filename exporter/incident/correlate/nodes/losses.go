@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -60,10 +59,10 @@ func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 		}
 		stopped := l.ControlPlane.StoppedSince(near.Add(-lookBack))
 		for _, name := range slices.Sorted(maps.Keys(stopped)) {
-			r.Evidence.Add(evidence.LeaseStopped(name, stopped[name]))
+			r.Evidence.Add(incident.LeaseStopped(name, stopped[name]))
 		}
 		if n.silence.ClockBack > 0 {
-			r.Evidence.Add(n.entry(evidence.ClockSetBack, n.setBack, n.setBackBy))
+			r.Evidence.Add(n.entry(incident.ClockSetBack, n.setBack, n.setBackBy))
 		}
 	}
 	if r.Kind == incident.KindNode {
@@ -86,7 +85,7 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Settings.Undisturbed()
 	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
 	if r := n.current(t); r != nil {
-		if _, open := r.Open[evidence.OpenNode(n.name)]; open || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
+		if _, open := r.Open[incident.OpenNode(n.name)]; open || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
 			return r
 		}
 		n.leave() // the node had recovered, and its new loss belongs to a grace-period incident
@@ -188,8 +187,8 @@ func (l *Nodes) outgrow(n *node, t time.Time) *ledger.Record {
 	if r == nil || r.Kind != incident.KindGracePeriod || !n.isSilent {
 		return r
 	}
-	delete(r.Open, evidence.OpenNode(n.name))
-	n.silenceSpan, n.notReadySpan = n.silenceSpan.End(t), n.notReadySpan.End(t)
+	delete(r.Open, incident.OpenNode(n.name))
+	n.silenceSpan, n.notReadySpan = n.silenceSpan.Close(t), n.notReadySpan.Close(t)
 	l.Touch(r, t)
 	r.DropSilence(n.silence)
 	n.record = nil
@@ -197,7 +196,7 @@ func (l *Nodes) outgrow(n *node, t time.Time) *ledger.Record {
 	own := l.lose(n, t, transition.NodeLoss{Trigger: n.trigger, Renewed: n.renewed}, gap)
 	l.lost[n] = t
 	l.openGap(own, n, t)
-	own.Evidence.Add(n.entry(evidence.HeartbeatMissed, t, gap))
+	own.Evidence.Add(n.entry(incident.HeartbeatMissed, t, gap))
 	if n.notReady {
 		n.notReadySpan = own.Timeline.Begin(incident.TrackNode, n.name, t)
 	}
@@ -219,7 +218,7 @@ func (l *Nodes) nodeNotMarked(x transition.NodeNotMarked) {
 		n.isSilent, n.lastHeartbeat, n.trigger = true, s.Began, x.Loss.Trigger
 		l.openGap(r, n, x.Time)
 	}
-	r.Evidence.Add(n.entry(evidence.NodeNotMarked, x.Time, x.Silence))
+	r.Evidence.Add(n.entry(incident.NodeNotMarked, x.Time, x.Silence))
 	alone := judge.OfNodes(l.NodeLoss(silence.List{s}, l.count()))
 	if r.Kind == incident.KindNode && alone.Verdict == verdict.ControllerManager {
 		r = l.Merge([]*ledger.Record{r}, incident.Subject{Kind: incident.KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost}, x.Time)

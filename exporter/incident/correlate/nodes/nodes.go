@@ -7,7 +7,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -70,7 +69,7 @@ type node struct {
 	// The field silence is the node's newest silence, which may be ongoing. It is nil if there is none.
 	silence *silence.Silence
 	// silenceSpan and notReadySpan are the node's ongoing timeline spans in its incident.
-	silenceSpan, notReadySpan *evidence.Span
+	silenceSpan, notReadySpan *incident.Span
 	timer                     ledger.Timer
 }
 
@@ -81,8 +80,8 @@ func New(l *ledger.Ledger) *Nodes {
 }
 
 // entry returns an evidence entry about the node.
-func (n *node) entry(kind evidence.Kind, t time.Time, lasted time.Duration) evidence.Entry {
-	return evidence.Entry{Kind: kind, Time: t, Name: n.name, Duration: lasted}
+func (n *node) entry(kind incident.EntryKind, t time.Time, lasted time.Duration) incident.Entry {
+	return incident.Entry{Kind: kind, Time: t, Name: n.name, Duration: lasted}
 }
 
 // count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, it counts the entries of
@@ -119,16 +118,16 @@ func (l *Nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 	}
 	n.notReady = true
 	var r *ledger.Record
-	kind := evidence.NodeNotReady
+	kind := incident.NodeNotReady
 	if x.To == event.StatusUnknown {
-		kind = evidence.NodeUnknown
+		kind = incident.NodeUnknown
 		r = l.nodeTurnedUnknown(n, &x)
 	} else {
 		r = l.recordOf(n, x.Time, x.Loss, l.Silences.Settings.Undisturbed()+1)
 	}
 	r.Turned++
-	r.Open[evidence.OpenNode(n.name)] = x.Time
-	n.notReadySpan.End(x.Time)
+	r.Open[incident.OpenNode(n.name)] = x.Time
+	n.notReadySpan.Close(x.Time)
 	n.notReadySpan = r.Timeline.Begin(incident.TrackNode, n.name, x.Time)
 	l.Note(r, n.entry(kind, x.Time, x.HeartbeatAge()))
 }
@@ -150,7 +149,7 @@ func (l *Nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledg
 		x.Silence = 0 // the node may have sent heartbeats that kubeflap missed
 	}
 	if x.Time.Sub(n.lastHeartbeat) > ledger.Quiet && x.Silence > 0 {
-		r.Evidence.Add(n.entry(evidence.LastHeartbeat, x.Time.Add(-x.Silence), 0))
+		r.Evidence.Add(n.entry(incident.LastHeartbeat, x.Time.Add(-x.Silence), 0))
 	}
 	r.TurnedUnknown++
 	return r
@@ -171,8 +170,8 @@ func (l *Nodes) nodeTurnedReady(x transition.NodeReadyChanged) {
 	if s != nil && !s.Found.Marked.IsZero() && !x.Complete {
 		lasted = max(lasted, x.Time.Sub(s.Found.Marked))
 	}
-	r.Evidence.Add(n.entry(evidence.NodeReady, x.Time, lasted))
-	n.notReadySpan = n.notReadySpan.End(x.Time)
+	r.Evidence.Add(n.entry(incident.NodeReady, x.Time, lasted))
+	n.notReadySpan = n.notReadySpan.Close(x.Time)
 	n.close(l.Ledger, r, x.Time)
 }
 
@@ -188,7 +187,7 @@ func (l *Nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 	r.HeartbeatLost = true
 	r.Turned++
 	r.TurnedUnknown++
-	l.Note(r, n.entry(evidence.NodeWasUnknown, x.Time, 0))
+	l.Note(r, n.entry(incident.NodeWasUnknown, x.Time, 0))
 }
 
 // beginSilence returns a node's ongoing silence. If there is none, it starts a new silence at the given heartbeat.
@@ -214,7 +213,7 @@ func (n *node) endSilence(heartbeat time.Time) {
 // close records that a node has recovered, unless it is still silent or still not Ready.
 func (n *node) close(l *ledger.Ledger, r *ledger.Record, t time.Time) {
 	if !n.isSilent && !n.notReady {
-		delete(r.Open, evidence.OpenNode(n.name))
+		delete(r.Open, incident.OpenNode(n.name))
 		l.Touch(r, t)
 	}
 }

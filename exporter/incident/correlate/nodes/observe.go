@@ -2,7 +2,7 @@ package nodes
 
 import (
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -38,9 +38,9 @@ func (l *Nodes) Observe(x transition.Transition) {
 	case transition.NodeNotMarked:
 		l.nodeNotMarked(x)
 	case transition.NodeRebooted:
-		l.troubled[x.Node].explain(l.Ledger, l.Silences.NodeRebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
+		l.troubled[x.Node].explain(l.Ledger, l.Silences.NodeRebooted(x.Node, x.Time), incident.NodeRebooted, x.Time)
 	case transition.KubeletUpgraded:
-		l.troubled[x.Node].explain(l.Ledger, l.Silences.KubeletUpgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
+		l.troubled[x.Node].explain(l.Ledger, l.Silences.KubeletUpgraded(x.Node, x.Time), incident.KubeletUpgraded, x.Time)
 	case transition.NodeRemoved:
 		l.nodeRemoved(x)
 	case transition.NodeReturned:

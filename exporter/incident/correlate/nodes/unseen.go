@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -56,13 +55,13 @@ func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 		return
 	}
 	l.Silences.Remove(s)
-	n.silence, n.isSilent, n.silenceSpan = nil, false, n.silenceSpan.End(x.Time)
+	n.silence, n.isSilent, n.silenceSpan = nil, false, n.silenceSpan.Close(x.Time)
 	delete(l.lost, n)
 	if r == nil {
 		return
 	}
 	r.DropSilence(s)
-	r.Evidence.Add(n.entry(evidence.HeartbeatsInTime, x.Time, x.Silence))
+	r.Evidence.Add(n.entry(incident.HeartbeatsInTime, x.Time, x.Silence))
 	n.close(l.Ledger, r, x.Time)
 	l.WithdrawIfEmpty(r, x.Time)
 }
@@ -92,11 +91,11 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	r.HeartbeatLost = true
 	r.Found++
-	r.Open[evidence.OpenNode(n.name)] = x.Time
+	r.Open[incident.OpenNode(n.name)] = x.Time
 	if !x.InDoubt && x.Silence > 0 {
 		n.isSilent, n.lastHeartbeat, n.trigger = true, fellSilent, x.Loss.Trigger
 		n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, fellSilent)
-		r.Evidence.Add(n.entry(evidence.HeartbeatBefore, fellSilent, 0))
+		r.Evidence.Add(n.entry(incident.HeartbeatBefore, fellSilent, 0))
 		r.MoveStartBack(fellSilent.Add(l.Silences.Settings.CommonCauseWindow()))
 	}
 	if x.Unknown {
@@ -105,12 +104,12 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 		since := x.Time
 		if !x.Marked.IsZero() && x.Marked.Before(since) {
 			since = x.Marked
-			r.Evidence.Add(n.entry(evidence.UnknownBefore, since, 0))
+			r.Evidence.Add(n.entry(incident.UnknownBefore, since, 0))
 		}
 		n.notReadySpan = r.Timeline.Begin(incident.TrackNode, n.name, since)
 		r.MoveStartBack(since)
 	}
-	l.Note(r, n.entry(evidence.FoundLost, x.Time, 0))
+	l.Note(r, n.entry(incident.FoundLost, x.Time, 0))
 }
 
 func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
@@ -128,8 +127,8 @@ func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
 		n.silence.Deleted = cmp.Or(x.Earliest, x.Time)
 		l.gone[n.name] = removedNode{x.Time, n.silence, r}
 	}
-	n.silenceSpan, n.notReadySpan = n.silenceSpan.End(x.Time), n.notReadySpan.End(x.Time)
-	r.Evidence.Add(n.entry(evidence.NodeRemoved, x.Time, 0))
+	n.silenceSpan, n.notReadySpan = n.silenceSpan.Close(x.Time), n.notReadySpan.Close(x.Time)
+	r.Evidence.Add(n.entry(incident.NodeRemoved, x.Time, 0))
 	n.close(l.Ledger, r, x.Time)
 }
 
@@ -141,21 +140,21 @@ func (l *Nodes) nodeReturned(x transition.NodeReturned) {
 		return
 	}
 	delete(l.gone, x.Node)
-	s, kind := g.silence, evidence.NodeUnclear
+	s, kind := g.silence, incident.NodeUnclear
 	switch x.Machine {
 	case transition.MachineSame:
-		s.Ended, kind = x.Time, evidence.NodeRegistered
+		s.Ended, kind = x.Time, incident.NodeRegistered
 	case transition.MachineRebooted:
-		s.Ended, s.Rebooted, kind = x.Time, true, evidence.NodeRebooted
+		s.Ended, s.Rebooted, kind = x.Time, true, incident.NodeRebooted
 	case transition.MachineReplaced:
-		kind = evidence.NodeReplaced
+		kind = incident.NodeReplaced
 	}
 	if !s.Ended.IsZero() {
 		l.Silences.Recount(s) // the machine is the same, so its silence counts
 	}
 	s.Again = x.Machine
 	r := g.record.Root()
-	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Name: x.Node})
+	r.Evidence.Add(incident.Entry{Kind: kind, Time: x.Time, Name: x.Node})
 	l.Explain(r, x.Time)
 }
 
@@ -168,7 +167,7 @@ func (e *existing) WasDeleted(name string, t time.Time) bool {
 
 // explain adds the explanation for a node's silence to the node's incident. The node and the silence are nil if they are
 // unknown.
-func (n *node) explain(l *ledger.Ledger, s *silence.Silence, by evidence.Kind, t time.Time) {
+func (n *node) explain(l *ledger.Ledger, s *silence.Silence, by incident.EntryKind, t time.Time) {
 	if n == nil || s == nil || s != n.silence {
 		return
 	}

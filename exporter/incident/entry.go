@@ -1,6 +1,4 @@
-// Package evidence keeps the evidence entries and the timeline of an incident. It also describes each entry in a
-// sentence.
-package evidence
+package incident
 
 import (
 	"cmp"
@@ -8,96 +6,12 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/transition"
-)
-
-// Kind classifies the observation in an entry.
-type Kind uint8
-
-// The kinds. Entries with the same time are sorted in this order, so that causes come before effects.
-const (
-	LastHeartbeat Kind = iota + 1
-	// HeartbeatBefore is the last heartbeat of a node that was lost before kubeflap started. UnknownBefore means that
-	// the node controller set Ready to Unknown before kubeflap started. FoundLost means that kubeflap's first list
-	// showed the node as lost.
-	HeartbeatBefore
-	UnknownBefore
-	FoundLost
-	// ClockSetBack means that the node controller ignores heartbeats, because the node's clock was set back.
-	ClockSetBack
-	HeartbeatLate
-	HeartbeatMissed
-	NodeUnknown
-	NodeNotReady
-	// NodeNotMarked means that the node is still Ready although it has been silent for longer than the grace period.
-	NodeNotMarked
-	// NodeWasUnknown means that Ready turned Unknown and back to True while kubeflap's watch was broken.
-	NodeWasUnknown
-	PodUpdated
-	// PodUpdatedNotReady means the same of a pod that was not Ready.
-	PodUpdatedNotReady
-	PodRestarted
-	PodWasStale
-	PodNotReady
-	// EvictedUnknown means that the pod was evicted after its node turned Unknown. EvictedNotReady means that the pod
-	// was evicted after its node reported Ready=False.
-	EvictedUnknown
-	EvictedNotReady
-	SelectorConflict
-	// EndpointsOverwritten means that manually managed addresses were removed before kubeflap started.
-	EndpointsOverwritten
-	// ForeignAddresses means that an object adds foreign addresses to a Service with a selector. Contested means that
-	// two writers keep undoing each other's changes.
-	ForeignAddresses
-	Contested
-	// AddressesWithdrawn means that somebody removed pod addresses from Endpoints. WithdrawnReturned means that these
-	// addresses are back.
-	AddressesWithdrawn
-	EndpointsReset
-	AddressLost
-	// StaleReadd means that a simulated client put an address back too early. Its container was still being replaced.
-	StaleReadd
-	OutageStarted
-	HeartbeatSeen
-	// HeartbeatsInTime means that heartbeats were punctual, but the watch delivered them late.
-	HeartbeatsInTime
-	AddressReturned
-	AddressRemoved
-	AddressLeftOut
-	OutageEnded
-	NodeReady
-	EndpointsRewritten
-	SelectorConflictEnded
-	ForeignEnded
-	WithdrawnReturned
-	NodeRebooted
-	KubeletUpgraded
-	NodeRemoved
-	// NodeRegistered means that the machine of a deleted Node registered again. NodeReplaced means that another machine
-	// registered under the Node's name. NodeUnclear means that the machine was either rebooted or replaced.
-	NodeRegistered
-	NodeReplaced
-	NodeUnclear
-	ServiceRemoved
-	// APIServerStopped means that an API server stopped renewing its Lease. LeaderLate means that the leading
-	// kube-controller-manager stopped renewing its Lease.
-	APIServerStopped
-	LeaderLate
-	LeaderChanged
-	// LeasesRead means that kubeflap read Leases directly, without its watch.
-	LeasesRead
-	WatchBroke
-	WatchWorks
-	// Stopped means that kubeflap stopped watching, until it was started again.
-	Stopped
-	// VerdictRevised means that the verdict changed. The entry's field Name describes the change and its reason.
-	VerdictRevised
 )
 
 // Entry is an observation that may have been made several times.
 type Entry struct {
-	Kind Kind
+	Kind EntryKind
 	Time time.Time
 	// Service is set if the entry is about a Service.
 	Service transition.Service
@@ -125,7 +39,7 @@ func LeaseStopped(name string, since time.Time) Entry {
 	return Entry{Kind: APIServerStopped, Time: since, Name: name}
 }
 
-// Entries holds the first and the last evidence entries of an incident.
+// Entries holds the first and the last evidence entries of an
 type Entries struct{ bounded[*Entry] }
 
 const (
@@ -171,7 +85,7 @@ func (l *Entries) has(e *Entry) bool {
 
 // opposites maps some kinds to their opposites. Two entries of such a kind are not combined if an entry of the opposite
 // kind is between them.
-var opposites = [VerdictRevised + 1]Kind{
+var opposites = map[EntryKind]EntryKind{
 	AddressLost: AddressReturned, AddressReturned: AddressLost, OutageStarted: OutageEnded, OutageEnded: OutageStarted,
 	EndpointsReset: EndpointsRewritten, EndpointsRewritten: EndpointsReset,
 }
@@ -180,9 +94,7 @@ func (e *Entry) take(more Entry) {
 	if more.Time.Before(e.Time) {
 		e.Time, e.Name = more.Time, more.Name
 	}
-	if more.until.After(e.until) {
-		e.until = more.until
-	}
+	e.until = later(e.until, more.until)
 	e.countIn(more)
 	e.Number = max(e.Number, more.Number)
 	e.Duration, e.Inexact = max(e.Duration, more.Duration), e.Inexact || more.Inexact
@@ -209,19 +121,13 @@ func (e *Entry) countIn(more Entry) {
 
 func (e *Entry) ofService() bool { return e.Service != transition.Service{} }
 
-func (l *Entries) take(from *Entries) {
-	for _, e := range from.all() {
-		l.Add(*e)
-	}
-}
-
 // described returns the entries with their sentences, sorted by time.
-func (l *Entries) described() []incident.Evidence {
+func (l *Entries) described() []Evidence {
 	entries := l.all()
-	slices.SortStableFunc(entries, func(a, b *Entry) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Kind, b.Kind)) })
-	all := make([]incident.Evidence, 0, len(entries))
+	slices.SortStableFunc(entries, func(a, b *Entry) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Kind.rank, b.Kind.rank)) })
+	all := make([]Evidence, 0, len(entries))
 	for _, e := range entries {
-		all = append(all, incident.Evidence{Time: e.Time, Until: e.until, Count: e.count, Text: e.sentence()})
+		all = append(all, Evidence{Time: e.Time, Until: e.until, Count: e.count, Text: e.sentence()})
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package evidence
+package incident
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -75,23 +74,15 @@ func rebootsOf(n int) []Entry {
 	return all
 }
 
-func TestEveryKindHasASentence(t *testing.T) {
-	for kind := LastHeartbeat; kind <= VerdictRevised; kind++ {
-		if e := (Entry{Kind: kind, Name: "x", Service: shopWeb, Duration: time.Second, count: 1}); e.sentence() == "" || strings.Contains(e.sentence(), "  ") {
-			t.Errorf("kind %d: %q", kind, e.sentence())
-		}
-	}
-}
-
 func TestNoSpanOutlastsTheIncident(t *testing.T) {
 	var l Timeline
-	l.Begin(incident.TrackAddress, "shop/web", at(1)).End(at(50))
-	l.Begin(incident.TrackNode, "node-1", at(0))
-	if d := l.lasting(incident.TrackNode, at(7)); d != 7*time.Second {
+	l.Begin(TrackAddress, "shop/web", at(1)).Close(at(50))
+	l.Begin(TrackNode, "node-1", at(0))
+	if d := l.lasting(TrackNode, at(7)); d != 7*time.Second {
 		t.Errorf("the node's span lasts for %s, want 7s", d)
 	}
 	spans := l.described(at(40))
-	if len(spans) != 2 || spans[0].Track != incident.TrackNode || !spans[0].End.Equal(at(40)) || !spans[1].End.Equal(at(40)) {
+	if len(spans) != 2 || spans[0].Track != TrackNode || !spans[0].End.Equal(at(40)) || !spans[1].End.Equal(at(40)) {
 		t.Errorf("spans %+v", spans)
 	}
 	if !l.described(time.Time{})[0].End.IsZero() {
@@ -102,7 +93,7 @@ func TestNoSpanOutlastsTheIncident(t *testing.T) {
 func TestTheFirstAndTheLastSpansAreKept(t *testing.T) {
 	var l Timeline
 	for i := range 100 {
-		l.Begin(incident.TrackNode, fmt.Sprint(i), at(float64(i)))
+		l.Begin(TrackNode, fmt.Sprint(i), at(float64(i)))
 	}
 	spans := l.described(time.Time{})
 	if l.dropped != 4 || len(spans) != 96 || spans[23].Name != "23" || spans[24].Name != "28" {
@@ -112,19 +103,19 @@ func TestTheFirstAndTheLastSpansAreKept(t *testing.T) {
 
 // TestTrimKeepsWhatIsShown checks that a large incident shows the same after it has released what is not shown.
 func TestTrimKeepsWhatIsShown(t *testing.T) {
-	f := NewFacts(incident.ControlPlaneSubject())
+	f := NewFacts(ControlPlaneSubject())
 	for i := range 300 {
 		f.AddNode(fmt.Sprintf("node-%d", i))
 		f.EffectOn(transition.Service{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}).Lost = i
 	}
-	var before, after incident.Incident
+	var before, after Incident
 	f.Outline(&before, time.Time{})
 	f.Trim()
 	f.Outline(&after, time.Time{})
 	if !reflect.DeepEqual(after, before) || after.NodesLeftOut != 200 || after.ServicesLeftOut != 250 {
 		t.Errorf("after:\n%+v\nbefore:\n%+v", after, before)
 	}
-	if f.nodes.len() != 300 || len(f.effects) != incident.MaxServices {
-		t.Errorf("%d nodes, effects on %d Services", f.nodes.len(), len(f.effects))
+	if f.nodes.len() != 300 || len(f.effects.of) != MaxServices {
+		t.Errorf("%d nodes, effects on %d Services", f.nodes.len(), len(f.effects.of))
 	}
 }

@@ -1,4 +1,4 @@
-package evidence
+package incident
 
 import (
 	"maps"
@@ -6,20 +6,19 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// maxSilences limits the silences of an incident. maxListed limits the names in a set.
+// maxSilences limits the silences of an  maxListed limits the names in a set.
 const (
 	maxSilences = 200
 	maxListed   = 10_000
 )
 
-// Facts holds everything that kubeflap observed of an incident.
+// Facts holds everything that kubeflap observed of an
 type Facts struct {
-	incident.Subject
+	Subject
 	Evidence Entries
 	Timeline Timeline
 	// Open holds everything that has not recovered. Conflict is set while the Service has both a selector and manually
@@ -30,16 +29,13 @@ type Facts struct {
 
 	// KnownNodes is the number of nodes in the cluster.
 	KnownNodes int
-	// Lost counts how often an address was lost. LostAgain counts the addresses that were lost more than once.
-	Lost, LostAgain int
-	// Turned counts how often a node's Ready condition became False or Unknown. TurnedUnknown counts how often it
-	// became Unknown.
-	Turned, TurnedUnknown int
+	Counts
+	// LostAgain counts the addresses that were lost more than once. TurnedUnknown counts how often a node's Ready
+	// condition became Unknown.
+	LostAgain, TurnedUnknown int
 	// Found counts the nodes that were already lost when kubeflap started watching. FoundUnknown is the number of those
 	// nodes that were Unknown.
 	Found, FoundUnknown int
-	// Evicted counts the pods that were evicted from nodes that were not Ready.
-	Evicted int
 	// Replaced describes how often the pods were replaced, or is empty if they were replaced at most once.
 	Replaced string
 	// NotMarked counts how often the node controller left a silent node Ready.
@@ -55,8 +51,6 @@ type Facts struct {
 	// ConsumerBounces counts the addresses that simulated clients put back and then removed again. StaleReadds counts
 	// the addresses that these clients put back while the pod's container was being replaced.
 	ConsumerBounces, StaleReadds ByWindow
-	Outages                      int
-	OutageTime                   time.Duration
 	// Silences holds the newest silences of the incident's nodes, at most maxSilences. Judgement is the verdict that
 	// they all share.
 	Silences  silence.List
@@ -71,13 +65,9 @@ type Facts struct {
 	vanished    int
 	withNode    int
 	deleted     []string
-	nodes       set
-	// The map effects holds the incident's effects on Services. The list services holds these Services in the order in
-	// which they were affected, and servicesLeftOut counts those that Trim dropped.
-	effects         map[transition.Service]*incident.Service
-	services        []transition.Service
-	servicesLeftOut int
-	bounces         int
+	nodes       ordered[string, struct{}]
+	// The incident's effects on Services.
+	effects ordered[transition.Service, Service]
 }
 
 // Writers holds the facts about unexpected writers of a Service's addresses.
@@ -122,51 +112,47 @@ func (c *ByWindow) Batched() (sum int) {
 	return sum
 }
 
-// fewNames is the number of names up to which a set needs no map.
-const fewNames = 8
-
-// set is a set of names in the order in which they were added. The map known is nil while there are few names. The field
-// dropped is the number of names that trim dropped.
-type set struct {
-	all     []string
-	known   map[string]bool
+// ordered is a map that keeps its keys in the order in which they were added. The field dropped is the number of keys
+// that trim dropped.
+type ordered[K comparable, V any] struct {
+	keys    []K
+	of      map[K]*V
 	dropped int
 }
 
-func (s *set) len() int { return len(s.all) + s.dropped }
+func (o *ordered[K, V]) len() int { return len(o.keys) + o.dropped }
 
-// trim drops all but the first n names, and frees the memory. Afterwards, no name may be added.
-func (s *set) trim(n int) {
-	n = min(n, len(s.all))
-	s.all, s.known, s.dropped = slices.Clone(s.all[:n]), nil, s.dropped+len(s.all)-n
-}
-
-func (s *set) add(x string) {
-	if len(s.all) == maxListed || s.known[x] || s.known == nil && slices.Contains(s.all, x) {
-		return
-	}
-	s.all = append(s.all, x)
-	switch {
-	case s.known != nil:
-		s.known[x] = true
-	case len(s.all) > fewNames:
-		s.known = map[string]bool{}
-		for _, y := range s.all {
-			s.known[y] = true
+// at returns the value of a key, and adds the key unless there are too many.
+func (o *ordered[K, V]) at(key K) *V {
+	v := o.of[key]
+	if v == nil {
+		if v = new(V); len(o.keys) < maxListed {
+			if o.of == nil {
+				o.of = map[K]*V{}
+			}
+			o.keys, o.of[key] = append(o.keys, key), v
 		}
 	}
+	return v
+}
+
+// trim drops all but the first n keys, and frees the memory. Afterwards, no key may be added.
+func (o *ordered[K, V]) trim(n int) {
+	var kept ordered[K, V]
+	for _, key := range o.keys[:min(n, len(o.keys))] {
+		*kept.at(key) = *o.of[key]
+	}
+	kept.dropped = o.len() - len(kept.keys)
+	*o = kept
 }
 
 // NewFacts returns the facts of an incident that begins.
-func NewFacts(s incident.Subject) Facts {
-	return Facts{
-		Subject: s, Open: OpenSet{}, ByCause: map[cause.Cause]int{}, Judgement: &silence.Judgement{},
-		effects: map[transition.Service]*incident.Service{},
-	}
+func NewFacts(s Subject) Facts {
+	return Facts{Subject: s, Open: OpenSet{}, ByCause: map[cause.Cause]int{}, Judgement: &silence.Judgement{}}
 }
 
 // AddNode adds a node to the affected nodes.
-func (f *Facts) AddNode(name string) { f.nodes.add(name) }
+func (f *Facts) AddNode(name string) { f.nodes.at(name) }
 
 // AddSilence adds a silence of a node.
 func (f *Facts) AddSilence(x *silence.Silence) {
@@ -200,7 +186,7 @@ func (f *Facts) Lose(x transition.AddressLost, deleted bool) {
 	}
 	if deleted {
 		f.withNode++
-		if !slices.Contains(f.deleted, x.Pod.Node) && len(f.deleted) < incident.MaxNodes {
+		if !slices.Contains(f.deleted, x.Pod.Node) && len(f.deleted) < MaxNodes {
 			f.deleted = append(f.deleted, x.Pod.Node)
 		}
 	}
@@ -208,40 +194,34 @@ func (f *Facts) Lose(x transition.AddressLost, deleted bool) {
 
 // Bounce counts an address that became ready again.
 func (f *Facts) Bounce(x transition.Service) {
-	f.bounces++
+	f.Bounces++
 	f.EffectOn(x).Bounces++
 }
 
 // EffectOn returns the incident's effect on a Service.
-func (f *Facts) EffectOn(x transition.Service) *incident.Service {
-	e := f.effects[x]
-	if e == nil {
-		e = &incident.Service{Namespace: x.Namespace, Name: x.Name}
-		if len(f.services) < maxListed {
-			f.services, f.effects[x] = append(f.services, x), e
-		}
-	}
+func (f *Facts) EffectOn(x transition.Service) *Service {
+	e := f.effects.at(x)
+	e.Namespace, e.Name = x.Namespace, x.Name
 	return e
 }
 
 // Trim drops the names that are not shown. Call it when the facts no longer change.
 func (f *Facts) Trim() {
-	f.nodes.trim(incident.MaxNodes)
-	shown := slices.Clone(f.services[:min(incident.MaxServices, len(f.services))])
-	effects := make(map[transition.Service]*incident.Service, len(shown))
-	for _, x := range shown {
-		effects[x] = f.effects[x]
-	}
-	f.services, f.effects, f.servicesLeftOut = shown, effects, f.servicesLeftOut+len(f.services)-len(shown)
+	f.nodes.trim(MaxNodes)
+	f.effects.trim(MaxServices)
 	f.Open = OpenSet{} // an emptied map does not release its memory
 }
 
 // Take adds the facts of a node incident that is merged into this one.
 func (f *Facts) Take(from *Facts) {
-	f.Evidence.take(&from.Evidence)
-	f.Timeline.take(&from.Timeline)
+	for _, e := range from.Evidence.all() {
+		f.Evidence.Add(*e)
+	}
+	for _, s := range from.Timeline.all() {
+		f.Timeline.add(s, firstSpans, lastSpans)
+	}
 	maps.Copy(f.Open, from.Open)
-	f.Lost, f.bounces = f.Lost+from.Lost, f.bounces+from.bounces
+	f.Lost, f.Bounces = f.Lost+from.Lost, f.Bounces+from.Bounces
 	f.Outages, f.OutageTime = f.Outages+from.Outages, f.OutageTime+from.OutageTime
 	f.Turned, f.TurnedUnknown = f.Turned+from.Turned, f.TurnedUnknown+from.TurnedUnknown
 	f.Found, f.FoundUnknown = f.Found+from.Found, f.FoundUnknown+from.FoundUnknown
@@ -251,12 +231,12 @@ func (f *Facts) Take(from *Facts) {
 	for why, n := range from.ByCause {
 		f.ByCause[why] += n
 	}
-	for _, x := range from.services {
-		e, sum := from.effects[x], f.EffectOn(x)
+	for _, x := range from.effects.keys {
+		e, sum := from.effects.of[x], f.EffectOn(x)
 		sum.Lost, sum.Bounces = sum.Lost+e.Lost, sum.Bounces+e.Bounces
 		sum.Outages, sum.OutageTime, sum.Inexact = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime, sum.Inexact || e.Inexact
 	}
-	for _, name := range from.nodes.all {
+	for _, name := range from.nodes.keys {
 		f.AddNode(name)
 	}
 	for _, x := range from.Silences {

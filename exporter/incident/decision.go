@@ -1,4 +1,4 @@
-package evidence
+package incident
 
 import (
 	"github.com/kubeflap/kubeflap/exporter/cause"

@@ -1,4 +1,4 @@
-package evidence
+package incident
 
 import (
 	"cmp"
@@ -9,34 +9,32 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // Outline fills in the counts, the nodes and the Services of an incident as of now.
-func (f *Facts) Outline(x *incident.Incident, now time.Time) {
+func (f *Facts) Outline(x *Incident, now time.Time) {
 	x.Cause, x.Scope, x.Namespace, x.Subject = f.mainCause(), f.Scope(), f.Namespace, f.Name
-	x.Lost, x.Bounces, x.Outages, x.OutageTime = f.Lost, f.bounces, f.Outages, f.OutageTime
-	x.Turned, x.Evicted = f.Turned, f.Evicted
-	x.Nodes = slices.Sorted(slices.Values(f.nodes.all[:min(incident.MaxNodes, len(f.nodes.all))]))
+	x.Counts = f.Counts
+	x.Nodes = slices.Sorted(slices.Values(f.nodes.keys[:min(MaxNodes, len(f.nodes.keys))]))
 	x.NodesLeftOut = f.nodes.len() - len(x.Nodes)
 	for e, since := range f.Open {
 		if e.kind == openOutage {
 			x.OutageTime += max(now.Sub(since), 0)
 		}
 	}
-	for _, s := range f.services[:min(incident.MaxServices, len(f.services))] {
-		e := *f.effects[s]
+	for _, s := range f.effects.keys[:min(MaxServices, len(f.effects.keys))] {
+		e := *f.effects.of[s]
 		if since, down := f.Open[OpenOutage(s)]; down {
 			e.Down = true
 			e.OutageTime += max(now.Sub(since), 0)
 		}
 		x.Services = append(x.Services, e)
 	}
-	x.ServicesLeftOut = f.servicesLeftOut + len(f.services) - len(x.Services)
-	slices.SortFunc(x.Services, func(a, b incident.Service) int {
+	x.ServicesLeftOut = f.effects.len() - len(x.Services)
+	slices.SortFunc(x.Services, func(a, b Service) int {
 		return cmp.Or(cmp.Compare(b.OutageTime, a.OutageTime), cmp.Compare(b.Lost, a.Lost),
 			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
@@ -44,7 +42,7 @@ func (f *Facts) Outline(x *incident.Incident, now time.Time) {
 
 // Describe fills in the evidence and the texts of an incident as of now. The parameter g holds the facts that determine
 // the recommended grace period.
-func (f *Facts) Describe(x *incident.Incident, g advice.GracePeriod, now time.Time) {
+func (f *Facts) Describe(x *Incident, g advice.GracePeriod, now time.Time) {
 	x.Evidence, x.EvidenceLeftOut = f.Evidence.described(), f.Evidence.dropped
 	x.Timeline, x.SpansLeftOut = f.Timeline.described(x.End), f.Timeline.dropped
 	x.Numbers = f.numbers(x, g, now)
@@ -57,7 +55,7 @@ func (f *Facts) Describe(x *incident.Incident, g advice.GracePeriod, now time.Ti
 }
 
 // numbers returns the measurements that the remedy depends on.
-func (f *Facts) numbers(x *incident.Incident, g advice.GracePeriod, now time.Time) (n incident.Numbers) {
+func (f *Facts) numbers(x *Incident, g advice.GracePeriod, now time.Time) (n Numbers) {
 	switch {
 	case f.IsAboutNodes():
 		n.GracePeriod, n.LongestInterval = g.Period, f.longest(now, g.Period)
@@ -75,12 +73,12 @@ func (f *Facts) numbers(x *incident.Incident, g advice.GracePeriod, now time.Tim
 }
 
 // remedy returns the remedy for the verdict, with the numbers of this cluster.
-func (f *Facts) remedy(x *incident.Incident, g advice.GracePeriod, now time.Time) string {
+func (f *Facts) remedy(x *Incident, g advice.GracePeriod, now time.Time) string {
 	if f.IsAboutNodes() {
 		return advice.LostNodes{
 			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: f.nodes.len(), KnownNodes: f.KnownNodes,
 			NotMarked: f.NotMarked > 0, ClockSetBack: f.clockSetBack(), Upgraded: f.upgraded(),
-			NotRecovered: x.State == incident.StateRunning && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
+			NotRecovered: x.State == StateRunning && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
 			Longest: f.unexplained(x.Numbers.LongestInterval, now), Grace: g, Command: x.Command, Etcd: x.Etcd,
 		}.Remedy()
 	}
@@ -88,7 +86,7 @@ func (f *Facts) remedy(x *incident.Incident, g advice.GracePeriod, now time.Time
 	if x.Verdict == verdict.Planned {
 		return a.PlannedRemedy(f.announcedBy)
 	}
-	a.Windows, a.Pending = x.Numbers.Windows, x.State == incident.StatePending || a.Pending && f.Cause == cause.ManualWrite
+	a.Windows, a.Pending = x.Numbers.Windows, x.State == StatePending || a.Pending && f.Cause == cause.ManualWrite
 	return a.Remedy()
 }
 
@@ -104,7 +102,7 @@ func (f *Facts) affected() advice.Affected {
 	return a
 }
 
-// mainCause returns the main cause of an incident. For a node incident, this is cause.NodeHeartbeatLost if a heartbeat
+// mainCause returns the main cause of an  For a node incident, this is cause.NodeHeartbeatLost if a heartbeat
 // was lost, or else the cause with the most lost addresses.
 func (f *Facts) mainCause() cause.Cause {
 	if !f.IsAboutNodes() || f.HeartbeatLost {

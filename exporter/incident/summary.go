@@ -1,4 +1,4 @@
-package evidence
+package incident
 
 import (
 	"cmp"
@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// summary returns the summary of an incident.
-func (f *Facts) summary(x *incident.Incident) string {
+// summary returns the summary of an
+func (f *Facts) summary(x *Incident) string {
 	happened := f.happenedToService()
 	if f.IsAboutNodes() {
 		happened = f.happenedToNodes(x)
@@ -28,7 +27,7 @@ func (f *Facts) summary(x *incident.Incident) string {
 }
 
 // happenedToNodes returns the text for an incident of nodes, without the effect on Services.
-func (f *Facts) happenedToNodes(x *incident.Incident) string {
+func (f *Facts) happenedToNodes(x *Incident) string {
 	grace, longest := "", phrase.Duration(x.Numbers.LongestInterval)
 	if x.Numbers.GracePeriod > 0 {
 		grace = " (grace period " + phrase.Duration(x.Numbers.GracePeriod) + ")"
@@ -55,7 +54,7 @@ func (f *Facts) happenedToNodes(x *incident.Incident) string {
 		return fmt.Sprintf("the clocks of %d of %d nodes were set back, so the node controller ignored their heartbeats", nodes, f.KnownNodes) + f.turnedText(x)
 	}
 	s := fmt.Sprintf("%d of %d nodes fell silent", nodes, f.KnownNodes)
-	if f.Kind == incident.KindControlPlane {
+	if f.Kind == KindControlPlane {
 		s += " together"
 	}
 	if measured {
@@ -64,7 +63,7 @@ func (f *Facts) happenedToNodes(x *incident.Incident) string {
 	return s + f.turnedText(x)
 }
 
-func (f *Facts) happenedToNode(x *incident.Incident, longest string) string {
+func (f *Facts) happenedToNode(x *Incident, longest string) string {
 	node := "node " + strings.Join(x.Nodes, "")
 	switch {
 	case f.clockSetBack():
@@ -82,15 +81,15 @@ func (f *Facts) happenedToNode(x *incident.Incident, longest string) string {
 }
 
 // turnedText describes how the node controller reacted to lost heartbeats.
-func (f *Facts) turnedText(x *incident.Incident) string {
+func (f *Facts) turnedText(x *Incident) string {
 	switch {
 	case f.TurnedUnknown > 0:
 		return " and Ready turned Unknown " + phrase.Count(f.TurnedUnknown, "time", "times")
-	case f.FoundUnknown > 0 && f.Kind == incident.KindNode:
+	case f.FoundUnknown > 0 && f.Kind == KindNode:
 		return " and was Unknown when kubeflap started"
 	case f.FoundUnknown > 0:
 		return "; when kubeflap started, " + phrase.Count(f.FoundUnknown, "node was", "nodes were") + " Unknown"
-	case x.State == incident.StateRunning:
+	case x.State == StateRunning:
 		return ""
 	}
 	return ", and the node controller did not set Ready to Unknown"
@@ -110,7 +109,7 @@ func (f *Facts) happenedToService() string {
 
 // lossText describes the effect on Services as a clause of the summary. The first of the Services has the longest
 // outage. The clause is empty if no Service lost a ready address.
-func lossText(x *incident.Incident) string {
+func lossText(x *Incident) string {
 	if x.Lost == 0 && x.Outages == 0 || len(x.Services) == 0 {
 		return ""
 	}
@@ -134,19 +133,19 @@ func lossText(x *incident.Incident) string {
 }
 
 // noLossText describes the effect of an incident without a loss.
-func (f *Facts) noLossText(x *incident.Incident) string {
+func (f *Facts) noLossText(x *Incident) string {
 	switch {
 	case f.LacksAddresses():
 		return "it has none now"
 	case f.ServiceGone:
 		return "the Service was deleted"
-	case f.Resets > 0 && x.State == incident.StatePending:
+	case f.Resets > 0 && x.State == StatePending:
 		return "they are back, but will be removed again"
 	case f.Removed:
 		return "they are not back"
 	case f.Resets > 0 && f.Cause == cause.EndpointsReset:
 		return "they are back"
-	case x.State == incident.StatePending:
+	case x.State == StatePending:
 		return "no address is lost yet"
 	case f.Withdrawn:
 		return "clients that read Endpoints lost them"
@@ -177,7 +176,7 @@ func (f *Facts) upgraded() bool {
 // It also considers the lengths of silences, because the tracker cannot always measure the interval that contains a
 // silence.
 func (f *Facts) longest(now time.Time, gracePeriod time.Duration) time.Duration {
-	known, unknown := max(f.Longest, f.Timeline.lasting(incident.TrackHeartbeat, now)), time.Duration(0)
+	known, unknown := max(f.Longest, f.Timeline.lasting(TrackHeartbeat, now)), time.Duration(0)
 	for _, s := range f.Silences {
 		switch length := s.Lasted(now); {
 		case measured(s):
@@ -198,7 +197,7 @@ func measured(s *silence.Silence) bool { return !s.Blind && !s.Unseen && !s.Ende
 
 // atLeast returns "at least " if a silence may have lasted longer than the longest interval, and kubeflap did not see
 // the end of this silence.
-func (f *Facts) atLeast(x *incident.Incident) string {
+func (f *Facts) atLeast(x *Incident) string {
 	if slices.ContainsFunc(f.Silences, func(s *silence.Silence) bool {
 		return s.EndedBlind && !s.Ended.IsZero() && s.Ended.Sub(s.Began) > x.Numbers.LongestInterval
 	}) {

@@ -1,0 +1,161 @@
+package incident
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// UnknownToleration is the value of Number for an evicted pod whose tolerationSeconds are unknown.
+const UnknownToleration = -1
+
+// EntryKind is the kind of an observation. It consists of the sentence that describes the observation. Entry.value returns
+// the values of the variables.
+type EntryKind struct {
+	rank     int
+	sentence string
+}
+
+var ranks int
+
+func kind(sentence string) EntryKind {
+	ranks++
+	return EntryKind{ranks, sentence}
+}
+
+// The kinds. Entries with the same time are sorted in this order, so that causes come before effects.
+var (
+	LastHeartbeat   = kind("$nodes: last heartbeat")
+	HeartbeatBefore = kind("$nodes: last heartbeat before kubeflap started (time from the node's own clock)")
+	UnknownBefore   = kind("$nodes: the node controller had set Ready to Unknown before kubeflap started (time from the node controller's clock)")
+	FoundLost       = kind("$nodes: already lost when kubeflap started")
+	ClockSetBack    = kind("$nodes: clock set back by $duration. The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp")
+	HeartbeatLate   = kind("$nodes: no heartbeat for $duration (half of the grace period)")
+	HeartbeatMissed = kind("$nodes: no heartbeat for $duration (the whole grace period)")
+	NodeUnknown     = kind("$nodes: the node controller turned Ready from True to Unknown$age")
+	NodeNotReady    = kind("$nodes: the kubelet itself reports Ready=False")
+	NodeNotMarked   = kind("$nodes: no heartbeat for $duration, but the node controller has not set Ready to Unknown")
+	NodeWasUnknown  = kind("$nodes: Ready turned Unknown and then True again while the watch was broken")
+
+	PodUpdated = kind("$pods: image changed in place while Ready was still True")
+	// PodUpdatedNotReady means the same of a pod that was not Ready.
+	PodUpdatedNotReady = kind("$pods: image changed in place while Ready was not True")
+	PodRestarted       = kind("$pods: a container restarted and Ready stayed True")
+	PodWasStale        = kind("$pods: Ready stayed True for up to $duration after the image changed or the container exited")
+	PodNotReady        = kind("$pods: Ready turned from True to False")
+	EvictedUnknown     = kind("$pods: evicted $seconds after the node turned Unknown$toleration")
+	EvictedNotReady    = kind("$pods: evicted $seconds after the node reported Ready=False$toleration")
+
+	SelectorConflict     = kind("$service has a selector and ${number|manually managed address|manually managed addresses}")
+	EndpointsOverwritten = kind("$service has a selector and empty Endpoints. Somebody had applied addresses, but they were overwritten before kubeflap saw them")
+	ForeignAddresses     = kind("$service has a selector, but an unexpected writer added ${number|address|addresses} to $name$times")
+	Contested            = kind("$service: $name$times")
+	AddressesWithdrawn   = kind("$service: ${number|ready pod address was|ready pod addresses were} removed from $name, but not by a controller$times")
+	EndpointsReset       = kind("$service: all manually managed addresses ($number) were removed$times")
+	AddressLost          = kind("$service lost ${count|ready address|ready addresses}$first")
+	StaleReadd           = kind("$service: clients that applied the ready addresses would have put ${count|address|addresses} back$first before the container was replaced")
+	OutageStarted        = kind("$service has no ready address left$times")
+
+	HeartbeatSeen         = kind("$nodes: heartbeats resumed$after")
+	HeartbeatsInTime      = kind("$nodes: the heartbeats of the last $duration were on time, but kubeflap's watch delivered them late")
+	AddressReturned       = kind("$service: ${count|address is|addresses are} back in rotation")
+	AddressRemoved        = kind("$service: ${count|address that was not ready was|addresses that were not ready were} removed$first")
+	AddressLeftOut        = kind("$service: ${count|address that was not ready is|addresses that were not ready are} left out of its truncated Endpoints$first")
+	OutageEnded           = kind("$service has a ready address again, after $about$duration without any$times")
+	NodeReady             = kind("$nodes: Ready again after $duration")
+	EndpointsRewritten    = kind("$service: ${number|manually managed address is|manually managed addresses are} back")
+	SelectorConflictEnded = kind("$service: the selector conflict is resolved")
+	ForeignEnded          = kind("$service: no more addresses from an unexpected writer in $name$times")
+	WithdrawnReturned     = kind("$service: no pod address is missing any more from $name$times")
+
+	NodeRebooted    = kind("$nodes: the machine was rebooted (it has a new bootID)")
+	KubeletUpgraded = kind("$nodes: the kubelet was upgraded (it reports a different version)")
+	NodeRemoved     = kind("$nodes: the Node was deleted")
+	NodeRegistered  = kind("$nodes: the Node was created again with the same bootID, so the machine was not rebooted")
+	NodeReplaced    = kind("$nodes: the Node was created again with a different providerID, so it is a different machine")
+	NodeUnclear     = kind("$nodes: the Node was created again with a new bootID, so the machine was rebooted or replaced")
+	ServiceRemoved  = kind("$service was deleted")
+
+	APIServerStopped = kind("$servers before an interruption")
+	LeaderLate       = kind("$name: last Lease renewal of the leader before an interruption")
+	LeaderChanged    = kind("$leader")
+	LeasesRead       = kind("$read$times")
+	WatchBroke       = kind("kubeflap's own watch of $name broke, so kubeflap missed all changes after that")
+	WatchWorks       = kind("kubeflap's watch of $name works again after $duration")
+	Stopped          = kind("kubeflap stopped watching")
+	VerdictRevised   = kind("the verdict was revised $name")
+)
+
+// sentence returns the entry as a sentence.
+func (e *Entry) sentence() string { return os.Expand(e.Kind.sentence, e.value) }
+
+// value returns the value of a variable in a sentence.
+func (e *Entry) value(name string) string {
+	if what, forms, ok := strings.Cut(name, "|"); ok {
+		one, many, _ := strings.Cut(forms, "|")
+		if what == "number" {
+			return phrase.Count(e.Number, one, many)
+		}
+		return phrase.Count(e.count, one, many)
+	}
+	switch name {
+	case "nodes":
+		return e.several("", "nodes")
+	case "pods":
+		return e.several("pod ", "pods")
+	case "servers":
+		if e.count == 1 {
+			return e.Name + ": last Lease renewal of this API server"
+		}
+		return e.several("", "API servers") + ": last Lease renewals"
+	case "service":
+		return e.Service.Namespace + "/" + e.Service.Name
+	case "number":
+		return strconv.Itoa(e.Number)
+	case "times":
+		return phrase.Times(e.count)
+	case "duration":
+		return phrase.Duration(e.Duration)
+	case "seconds":
+		return phrase.Duration(e.Duration.Round(time.Second))
+	case "leader":
+		return transition.LeaderChanged{To: e.Name}.String()
+	case "read":
+		return phrase.Sentence(e.Name)
+	}
+	return e.optional(name)
+}
+
+// several names the observed object, or the first of several.
+func (e *Entry) several(kind, kinds string) string {
+	if e.count == 1 {
+		return kind + e.Name
+	}
+	return fmt.Sprintf("%d %s (%s first)", e.count, kinds, e.Name)
+}
+
+// optional returns the value of a variable that may be empty.
+func (e *Entry) optional(name string) string {
+	switch {
+	case name == "name":
+		return e.Name
+	case name == "first" && e.Name != "" && e.count > 1:
+		return " (" + e.Name + " first)"
+	case name == "first" && e.Name != "":
+		return " (" + e.Name + ")"
+	case name == "age" && e.Duration > 0:
+		return ", " + phrase.Duration(e.Duration) + " after the last heartbeat"
+	case name == "after" && e.Duration != 0:
+		return " after " + phrase.Duration(e.Duration)
+	case name == "about" && e.Inexact:
+		return "about "
+	case name == "toleration" && e.Number != UnknownToleration:
+		return fmt.Sprintf(" (tolerationSeconds %d)", e.Number)
+	}
+	return ""
+}

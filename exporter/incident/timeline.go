@@ -1,0 +1,127 @@
+package incident
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// These constants limit the number of evidence entries and timeline spans of an incident. The first and the last ones
+// are kept.
+const (
+	firstEntries, lastEntries = 12, 24
+	firstSpans, lastSpans     = 24, 72
+)
+
+// Span is an interval on the timeline. End is zero if the span is ongoing.
+type Span struct {
+	Track      Track
+	Name       string
+	Start, End time.Time
+}
+
+// Track is the row of the timeline to which a Span belongs.
+type Track string
+
+// The tracks.
+const (
+	TrackHeartbeat Track = "heartbeat"
+	TrackNode      Track = "node"
+	TrackPod       Track = "pod"
+	TrackConflict  Track = "conflict"
+	TrackForeign   Track = "foreign"
+	TrackAddress   Track = "address"
+	TrackOutage    Track = "outage"
+	// TrackBlind shows when a resource was not watched.
+	TrackBlind Track = "blind"
+)
+
+// Tracks returns all tracks, ordered from causes to effects.
+func Tracks() []Track {
+	return []Track{TrackHeartbeat, TrackNode, TrackPod, TrackConflict, TrackForeign, TrackAddress, TrackOutage, TrackBlind}
+}
+
+// Timeline holds the first and the last spans of an incident's timeline.
+type Timeline struct{ bounded[*Span] }
+
+// Begin adds an ongoing span.
+func (l *Timeline) Begin(track Track, name string, from time.Time) *Span {
+	s := &Span{Track: track, Name: name, Start: from}
+	l.add(s, firstSpans, lastSpans)
+	return s
+}
+
+// Close ends a span, unless s is nil. It always returns nil, so that the caller can write s = s.Close(t).
+func (s *Span) Close(t time.Time) *Span {
+	if s != nil {
+		s.End = t
+	}
+	return nil
+}
+
+// lasting returns how long the oldest ongoing span of a track had lasted at t. It returns 0 if there is no ongoing
+// span.
+func (l *Timeline) lasting(track Track, t time.Time) (longest time.Duration) {
+	for _, s := range l.all() {
+		if s.Track == track && s.End.IsZero() {
+			longest = max(longest, t.Sub(s.Start))
+		}
+	}
+	return longest
+}
+
+// described returns the spans, sorted by track and start. It truncates spans that end after `end`, unless `end` is zero.
+func (l *Timeline) described(end time.Time) []Span {
+	kept, tracks := l.all(), Tracks()
+	slices.SortStableFunc(kept, func(a, b *Span) int {
+		return cmp.Or(cmp.Compare(slices.Index(tracks, a.Track), slices.Index(tracks, b.Track)), a.Start.Compare(b.Start))
+	})
+	all := make([]Span, len(kept))
+	for i, s := range kept {
+		all[i] = *s
+		if x := &all[i]; !end.IsZero() && (x.End.IsZero() || x.End.After(end)) {
+			x.End = later(end, x.Start)
+		}
+	}
+	return all
+}
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// bounded is a list that keeps the first and the last items that were added. It counts the items that it drops in
+// between.
+type bounded[T any] struct {
+	first, last []T
+	dropped     int
+}
+
+func (b *bounded[T]) add(x T, keepFirst, keepLast int) {
+	if len(b.first) < keepFirst {
+		b.first = append(b.first, x)
+		return
+	}
+	if len(b.last) == keepLast {
+		b.last = slices.Delete(b.last, 0, 1)
+		b.dropped++
+	}
+	b.last = append(b.last, x)
+}
+
+func (b *bounded[T]) all() []T { return slices.Concat(b.first, b.last) }
+
+// newest returns up to n of the newest items, newest first. If items were dropped, it omits the items before them.
+func (b *bounded[T]) newest(n int) []T {
+	all := b.last
+	if b.dropped == 0 {
+		all = b.all()
+	}
+	all = slices.Clone(all[max(0, len(all)-n):])
+	slices.Reverse(all)
+	return all
+}
