@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +14,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
 const (
@@ -39,10 +37,7 @@ func (talkative) Gather() ([]*dto.MetricFamily, error) {
 func TestClientsThatDoNotReadAreDisconnected(t *testing.T) {
 	long := incident.Incident{ID: "long", Summary: strings.Repeat("long", large/4)}
 	cluster := clusterWith([]incident.Incident{long}, at(0))
-	handler, err := Handler(Pages{Metrics: metrics.NewPage(talkative{}), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{cluster}}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := handlerOf(t, prometheus.NewRegistry(), talkative{}, cluster)
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/metrics?name[]=long": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		answered := make(chan struct{}, room+1)
 		s := withSmallBuffers(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

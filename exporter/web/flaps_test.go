@@ -3,22 +3,38 @@ package web
 import (
 	"fmt"
 	"html"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
-	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
+
+// many returns a log with n incidents, each with the maximum of evidence.
+func many(n int) *correlate.Log {
+	log := correlate.New(n)
+	for i := range n {
+		for j := range 40 {
+			t := float64(i*10) + float64(j)/20
+			web := transition.Address{
+				Service: transition.Service{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)},
+				Pod:     transition.Pod{Namespace: "shop", Name: "web", Node: fmt.Sprintf("node-%d", j), Owner: fmt.Sprintf("StatefulSet/web%d", i)},
+			}
+			log.Observe(transition.AddressLost{At: transition.At{Time: at(t)}, Address: web, Cause: cause.ProbeFailed})
+			log.Observe(transition.AddressReady{At: transition.At{Time: at(t + 0.02)}, Address: web})
+		}
+	}
+	return log
+}
 
 // several returns a cluster with one running node incident and 119 ended workload incidents.
 func several(recorded bool) Cluster {
@@ -57,18 +73,6 @@ func TestTheTableHasAPageForEachFiftyIncidents(t *testing.T) {
 	}
 }
 
-// TestPageIsAParameterOfThePage checks that only /flaps accepts the parameter "page". The API lists all incidents.
-func TestPageIsAParameterOfThePage(t *testing.T) {
-	s := serverOf(t, several(false))
-	for path, says := range map[string]string{
-		"/api/v1/incidents?page=1": "unknown parameter", "/flaps?page=0": "Parameter page", "/flaps?page=x": "Parameter page", "/flaps?page=99999999999999999999": "Parameter page",
-	} {
-		if response, body := get(t, s, path, nil); response.StatusCode != http.StatusBadRequest || !strings.Contains(body, says) {
-			t.Errorf("%s is answered with %s:\n%s", path, response.Status, body)
-		}
-	}
-}
-
 // TestChoicesLeadToAsManyIncidentsAsTheySay checks that the links above the table keep the other filters, and show the
 // correct number of incidents.
 func TestChoicesLeadToAsManyIncidentsAsTheySay(t *testing.T) {
@@ -95,58 +99,6 @@ func TestChoicesLeadToAsManyIncidentsAsTheySay(t *testing.T) {
 			if strings.Contains(path, "namespace=shop") != u.Query().Has("namespace") {
 				t.Errorf("%s: the choice loses or adds a filter: %s", path, target)
 			}
-		}
-	}
-}
-
-// TestRecordingsHaveAbsoluteTimes checks that recordings are shown without ages. Ages depend on the user's clock, which
-// is unrelated to the times of a recording.
-func TestRecordingsHaveAbsoluteTimes(t *testing.T) {
-	both := func(path string) (live, replayed string) {
-		_, live = get(t, serverOf(t, several(false)), path, nil)
-		_, replayed = get(t, serverOf(t, several(true)), path, nil)
-		return live, replayed
-	}
-	live, replayed := both("/flaps?state=ended")
-	if !strings.Contains(live, " ago</small>") || !strings.Contains(live, "· <span id=\"asof\">as of 2026-03-01 13:40:00 UTC") {
-		t.Errorf("no age of what ended:\n%s", live)
-	}
-	if strings.Contains(replayed, " ago") || !strings.Contains(replayed, "<small>for ") || !strings.Contains(replayed, "replay: as of 2026-03-01 13:40:00 UTC") {
-		t.Errorf("no absolute times:\n%s", replayed)
-	}
-	for _, path := range []string{"/flaps", "/flaps?state=running"} {
-		live, replayed := both(path)
-		for _, page := range []string{live, replayed} {
-			mustContain(t, page, "2026-03-01 12:00:40", "for 1h39m so far", "as of 2026-03-01 13:40:00 UTC")
-		}
-	}
-}
-
-func TestTheTitleSaysHowManyRun(t *testing.T) {
-	blind := brokenWatches("timeout", 0, event.KindPod)
-	quiet, finished := clusterOf("", correlate.New(1), at(60)), but(several(true), func(s *State) { s.Finished = true })
-	all := several(false).Read().Incidents
-	last := all[len(all)-1].ID
-	for name, c := range map[string]struct {
-		cluster      Cluster
-		query, title string
-	}{
-		"nothing":             {quiet, "", "Incidents · kubeflap"},
-		"one of many":         {several(false), "", "(1) Incidents · kubeflap"},
-		"on another page":     {several(false), "?page=3", "(1) Incidents · kubeflap"},
-		"ended ones":          {several(false), "?state=ended", "(1) Incidents · kubeflap"},
-		"another node":        {several(false), "?node=nowhere", "(1) Incidents · kubeflap"},
-		"one that ended":      {several(false), "?id=" + last, "(1) StatefulSet shop/web0 · kubeflap"},
-		"at the end":          {finished, "?state=ended", "Incidents · kubeflap"},
-		"another name":        {several(false), "?cluster=eu&state=ended", "(1) Incidents · kubeflap"},
-		"a single one":        {several(false), "?state=running", "(1) node node-1 · kubeflap"},
-		"blind":               {clusterOf("", correlate.New(1), at(60), blind...), "", "(blind) Incidents · kubeflap"},
-		"blind, and one runs": {clusterOf("", lostNode("web"), at(60), blind...), "", "(1, blind) node node-1 · kubeflap"},
-	} {
-		s := serverOf(t, c.cluster)
-		_, page := get(t, s, "/flaps"+c.query, nil)
-		if want := "<title>" + c.title + "</title>"; !strings.Contains(page, want) {
-			t.Errorf("%s: no %s in\n%.400s", name, want, page)
 		}
 	}
 }
@@ -198,47 +150,6 @@ func TestIncidentsAreAskedForOnce(t *testing.T) {
 	}
 }
 
-func TestBeforeAReplayBegins(t *testing.T) {
-	c := clusterOf("", correlate.New(1), time.Time{})
-	c.Recorded = true
-	if _, page := get(t, serverOf(t, c), "/flaps", nil); strings.Contains(page, "0001") {
-		t.Errorf("the year 1:\n%s", page)
-	}
-}
-
-func TestNothingRunsAfterTheEndOfARecording(t *testing.T) {
-	c := several(true)
-	_, page := get(t, serverOf(t, c), "/flaps", nil)
-	mustContain(t, page, "<title>(1) Incidents", `<strong class="alarm">1 running</strong>, 120 in all`, `running <b>1</b>`, "as of ")
-	c = but(c, func(s *State) { s.Finished = true })
-	_, page = get(t, serverOf(t, c), "/flaps", nil)
-	mustContain(t, page, "<title>Incidents", `<strong class="warn">1 open at the end of the recording</strong>, 120 in all`,
-		`<span class="state">open</span> <small>at the end of the recording</small>`, "for at least ", `<span class="state">open at the end of the recording</span>`)
-	if strings.Contains(page, "1 running") {
-		t.Errorf("something runs:\n%s", page)
-	}
-}
-
-func mustContain(t *testing.T, page string, texts ...string) {
-	t.Helper()
-	mustShow(t, "", page, texts, nil)
-}
-
-// mustShow checks that a page contains some texts, and not some others. The query is part of the errors.
-func mustShow(t *testing.T, query, page string, want, wantNot []string) {
-	t.Helper()
-	for _, text := range want {
-		if !strings.Contains(page, text) {
-			t.Errorf("%q: the page lacks %q:\n%s", query, text, page)
-		}
-	}
-	for _, text := range wantNot {
-		if strings.Contains(page, text) {
-			t.Errorf("%q: the page contains %q:\n%s", query, text, page)
-		}
-	}
-}
-
 // FuzzQueryOfThePage checks that each query gets a page, or a single error that names the parameter.
 func FuzzQueryOfThePage(f *testing.F) {
 	for _, query := range []string{
@@ -247,14 +158,7 @@ func FuzzQueryOfThePage(f *testing.F) {
 	} {
 		f.Add(query)
 	}
-	log := slog.New(slog.DiscardHandler)
-	handler, err := Handler(Pages{
-		Metrics: metrics.NewPage(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: allWatched,
-		Clusters: []Cluster{clusterOf("one", lostNode("web"), at(60), watches.Watch{Resource: event.KindPod})},
-	}, log)
-	if err != nil {
-		f.Fatal(err)
-	}
+	handler := handlerOf(f, prometheus.NewRegistry(), prometheus.NewRegistry(), clusterOf("one", lostNode("web"), at(60), watches.Watch{Resource: event.KindPod}))
 	names := regexp.MustCompile(`[Pp]arameter (&#34;|[a-z]+)`)
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, path := range []string{"/flaps", "/api/v1/incidents"} {

@@ -106,13 +106,18 @@ func but(c Cluster, change func(*State)) Cluster {
 	return c
 }
 
-func serverOf(t testing.TB, clusters ...Cluster) *httptest.Server {
+func handlerOf(t testing.TB, registry *prometheus.Registry, shown prometheus.Gatherer, clusters ...Cluster) http.Handler {
 	t.Helper()
-	handler, err := Handler(Pages{Metrics: metrics.NewPage(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: clusters}, slog.New(slog.DiscardHandler))
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(shown), Registry: registry, Unready: allWatched, Clusters: clusters}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(handler)
+	return handler
+}
+
+func serverOf(t testing.TB, clusters ...Cluster) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(handlerOf(t, prometheus.NewRegistry(), prometheus.NewRegistry(), clusters...))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -158,70 +163,6 @@ func TestFiltersOfTheURL(t *testing.T) {
 				t.Errorf("%d incidents on the page, want %d", n, c.incidents)
 			}
 		})
-	}
-}
-
-// TestAnUnnamedClusterHasAnyName checks that an unnamed cluster matches any cluster name. Links in dashboards and
-// alerts contain the name from Prometheus, which a kubeflap for a single cluster does not know.
-func TestAnUnnamedClusterHasAnyName(t *testing.T) {
-	s := serverOf(t, clusterOf("", lostNode("web"), at(60), brokenWatches("timeout", 10, event.KindLease)...))
-	_, body := get(t, s, "/api/v1/incidents?cluster=eu&node=node-1", nil)
-	if strings.Count(body, `"id": `) != 1 || strings.Count(body, `"resource": "leases"`) != 1 {
-		t.Errorf("the incident or the unwatched resource is missing in\n%s", body)
-	}
-}
-
-func TestAnIDShowsOneIncidentWithItsEvidence(t *testing.T) {
-	log := lostNode("web")
-	s := serverOf(t, clusterOf("", log, at(60)))
-	response, page := get(t, s, "/flaps?id="+log.Incidents(at(60))[0].ID, nil)
-	if response.StatusCode != 200 {
-		t.Fatal(response.Status)
-	}
-	mustContain(t, page, "<h3>What happened</h3>", "node-1: no heartbeat for 40s (the whole grace period)", "shop/web has no ready address left",
-		"Remedy", "node_heartbeat_lost", `<rect class="bar outage"`, "<svg")
-}
-
-func TestBadParametersAreOneClear400(t *testing.T) {
-	s := serverOf(t)
-	cases := []struct{ name, query, says string }{
-		{"mistyped", "srevice=web", "unknown parameter"},
-		{"twice", "node=a&node=b", "parameter node occurs 2 times"},
-		{"too long", "node=" + strings.Repeat("n", 300), "longer than 253 bytes"},
-		{"no cause", "cause=magic", "is not one of unknown, node_heartbeat_lost"},
-		{"no time", "from=yesterday", "is not a time such as"},
-		{"no escape", "namespace=%zz", "malformed query"},
-		{"a semicolon", "namespace=shop;service=web", "malformed query"},
-		{"backwards", "from=20&to=10", `parameter "to" is before "from"`},
-		{"no escape, by name", "node=a&namespace=%zz", `malformed query: parameter "namespace"`},
-		{"a semicolon, by name", "service=shop;a", `malformed query: parameter "service": invalid semicolon`},
-		{"no escape in a name", "%zz=a", `malformed query: parameter "%zz"`},
-		{"no state", "state=broken", `parameter state: "broken" is not one of running, pending, recovered, ended`},
-		{"no verdict", "verdict=me", `parameter verdict: "me" is not one of undecided, node, node_rebooted`},
-		{"not a time with two points", "at=1.2.3", "parameter at"},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			for _, path := range []string{"/flaps?", "/api/v1/incidents?"} {
-				response, body := get(t, s, path+c.query, nil)
-				text := strings.ReplaceAll(html.UnescapeString(body), `\"`, `"`)
-				if response.StatusCode != 400 || !strings.Contains(strings.ToLower(text), c.says) {
-					t.Errorf("%s: %s, want 400 with %q:\n%s", path, response.Status, c.says, body)
-				}
-			}
-		})
-	}
-}
-
-func TestAnUnknownIDAndNoIncidentsSaySo(t *testing.T) {
-	s := serverOf(t, clusterOf("", correlate.New(1), at(0)))
-	response, page := get(t, s, "/flaps?id=gone", nil)
-	if response.StatusCode != 404 || !strings.Contains(page, "There is no incident with this ID") {
-		t.Errorf("%s:\n%s", response.Status, page)
-	}
-	response, page = get(t, s, "/flaps", nil)
-	if response.StatusCode != 200 || !strings.Contains(page, "No incidents") {
-		t.Errorf("%s:\n%s", response.Status, page)
 	}
 }
 
@@ -361,6 +302,40 @@ func TestALinkOpensWhereTheIncidentHasAnotherID(t *testing.T) {
 	} {
 		if response, _ := get(t, s, path, nil); response.StatusCode != 404 {
 			t.Errorf("%s: %s, want 404", what, response.Status)
+		}
+	}
+}
+
+// TestLinksOfACardStayInItsCluster follows the links to a node, a Service and the API. Both clusters have the same
+// node.
+func TestLinksOfACardStayInItsCluster(t *testing.T) {
+	s := serverOf(t, clusterOf("one", lostNode("web"), at(60)), clusterOf("two", lostNode("web"), at(60)))
+	_, page := get(t, s, "/flaps?node=node-1&cluster=two", nil)
+	_, card, _ := strings.Cut(page, "<article")
+	links := map[string]int{"/flaps?": 0, "/api/v1/incidents?": 0}
+	for _, link := range regexp.MustCompile(`<a [^>]*href="((/flaps\?|/api/v1/incidents\?)[^"]*)"`).FindAllStringSubmatch(card, -1) {
+		links[link[2]]++
+		if !strings.Contains(link[1], "cluster=two") {
+			t.Errorf("the link %s leaves the cluster", link[1])
+		}
+		if response, _ := get(t, s, html.UnescapeString(link[1]), nil); response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", link[1], response.Status)
+		}
+	}
+	if links["/flaps?"] != 2 || links["/api/v1/incidents?"] != 1 {
+		t.Errorf("the card has the links %v, want those of the node, the Service and the API", links)
+	}
+}
+
+// TestTheErrorPageHasNoLinkWithoutATarget also checks other pages.
+func TestTheErrorPageHasNoLinkWithoutATarget(t *testing.T) {
+	s := serverOf(t, clusterOf("", lostNode("web"), at(60)))
+	for _, path := range []string{"/flaps", "/flaps?bad", "/flaps?id=gone", "/flaps?page=9"} {
+		_, page := get(t, s, path, nil)
+		for _, link := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			if !strings.Contains(page, `id="`+link[1]+`"`) {
+				t.Errorf("%s: the link to #%s leads nowhere", path, link[1])
+			}
 		}
 	}
 }

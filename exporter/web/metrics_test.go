@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -15,8 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
-
-	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
 // TestMetricsAreAnsweredAsByTheLibrary checks that all combinations of headers get the same response as from
@@ -26,10 +23,7 @@ func TestMetricsAreAnsweredAsByTheLibrary(t *testing.T) {
 		"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5," +
 			"text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
 	gatherer := counted(t)
-	handler, err := Handler(Pages{Metrics: metrics.NewPage(gatherer), Registry: prometheus.NewRegistry(), Unready: allWatched}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := handlerOf(t, prometheus.NewRegistry(), gatherer)
 	library := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
 	for _, accept := range []string{
 		"", "*/*", "text/html", "text/plain", text2, text3, "text/plain;version=1.0.0;escaping=allow-utf-8",
@@ -60,7 +54,7 @@ func counted(t *testing.T) *prometheus.Registry {
 	flips.WithLabelValues("ready").Add(3)
 	flips.WithLabelValues("a\"b\\c\n").Inc()
 	a := prometheus.NewGauge(prometheus.GaugeOpts{Name: "a", Help: "A."})
-	histogram := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "interval_seconds", Help: "An interval.", Buckets: []float64{1, 10}})
+	histogram := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "interval_seconds", Help: "An interval.", Buckets: []float64{1, 10}, NativeHistogramBucketFactor: 1.1})
 	histogram.Observe(7)
 	registry.MustRegister(flips, a, histogram)
 	return registry
@@ -103,10 +97,7 @@ func (failing) Gather() ([]*dto.MetricFamily, error) {
 
 func TestAFailedScrapeIsCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	handler, err := Handler(Pages{Metrics: metrics.NewPage(failing{}), Registry: registry, Unready: allWatched}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := handlerOf(t, registry, failing{})
 	for _, accept := range []string{"text/plain", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"} {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
 		request.Header.Set("Accept", accept)
