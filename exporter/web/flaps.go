@@ -52,12 +52,9 @@ func (p *flapsPage) Missing() []string { return p.Coverage.Missing(p.Query.From)
 // Causes returns the choices for the cause.
 func (p *flapsPage) Causes() []string { return api.Causes() }
 
-func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
-	page, err := template.New("flaps.html").Funcs(template.FuncMap{"moment": phrase.Moment, "clock": phrase.Clock}).ParseFS(files, "page/flaps.html")
-	if err != nil {
-		return nil, fmt.Errorf("parse the incidents page: %w", err)
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func flapsHandler(clusters []Cluster, logger *slog.Logger) http.HandlerFunc {
+	page := template.Must(template.New("flaps.html").Funcs(template.FuncMap{"moment": phrase.Moment, "clock": phrase.Clock}).ParseFS(files, "page/flaps.html"))
+	return func(w http.ResponseWriter, r *http.Request) {
 		view, status := answerTo(clusters, r.URL.RawQuery)
 		var text bytes.Buffer
 		if err := page.Execute(&text, view); err != nil {
@@ -71,7 +68,7 @@ func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error)
 		// The template escapes markup. phrase.Text escapes invisible characters and characters that reverse text. A
 		// write error means that the client has disconnected.
 		_, _ = io.WriteString(w, phrase.Text(text.String()))
-	}), nil
+	}
 }
 
 // fileHandler serves an embedded file of the page.

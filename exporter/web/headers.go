@@ -1,6 +1,9 @@
 package web
 
-import "net/http"
+import (
+	"cmp"
+	"net/http"
+)
 
 const (
 	// strictPolicy does not let the browser load or run anything.
@@ -11,14 +14,14 @@ const (
 	pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 	// landingPolicy applies to the landing page, which has an inline style and shows no object names.
 	landingPolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-	policyHeader  = "Content-Security-Policy"
 )
 
 // withHeaders sets the security headers of every response. It keeps headers that --web.config.file sets.
 func withHeaders(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		policy := map[string]string{"/": landingPolicy, "/flaps": pagePolicy}[r.URL.Path]
 		for name, value := range map[string]string{
-			policyHeader: policyOf(r.URL.Path), "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"Content-Security-Policy": cmp.Or(policy, strictPolicy), "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 		} {
 			if w.Header().Get(name) == "" {
 				w.Header().Set(name, value)
@@ -26,14 +29,4 @@ func withHeaders(handler http.Handler) http.Handler {
 		}
 		handler.ServeHTTP(w, r)
 	})
-}
-
-func policyOf(path string) string {
-	switch path {
-	case "/":
-		return landingPolicy
-	case "/flaps":
-		return pagePolicy
-	}
-	return strictPolicy
 }

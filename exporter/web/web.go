@@ -40,8 +40,7 @@ type Pages struct {
 	Recordings http.Handler
 }
 
-// Handler returns a handler for all pages. It returns an error if a template is invalid, or if the handler's metrics
-// cannot be registered.
+// Handler returns a handler for all pages. It returns an error if the handler's metrics cannot be registered.
 func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	landing, err := landingPage()
 	if err != nil {
@@ -50,17 +49,13 @@ func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	for i := range pages.Clusters {
 		pages.Clusters[i].downloads = pages.Recordings != nil
 	}
-	flaps, err := flapsHandler(pages.Clusters, logger)
-	if err != nil {
-		return nil, err
-	}
 	scrapes, err := metricsHandler(pages.Metrics, pages.Registry, logger)
 	if err != nil {
 		return nil, err
 	}
 	readers := make(chan struct{}, maxReaders)
 	mux := http.NewServeMux()
-	mux.Handle("GET /flaps", withDeadline(limitConcurrency(readers, flaps)))
+	mux.Handle("GET /flaps", withDeadline(limitConcurrency(readers, flapsHandler(pages.Clusters, logger))))
 	mux.HandleFunc("GET /flaps.css", fileHandler("flaps.css"))
 	mux.HandleFunc("GET /flaps.js", fileHandler("flaps.js"))
 	mux.HandleFunc("GET /flaps.svg", fileHandler("flaps.svg"))

@@ -105,15 +105,14 @@ func nodesOf(t time.Time, tracker *track.Tracker, incidents *correlate.Log) (all
 	return all
 }
 
-// windows returns the mistakes of clients in a namespace, by batching window. It returns none if they were not counted.
+// windows returns the mistakes of clients in a namespace, by batching window.
 func (c *cluster) windows(namespace string) []advice.Window {
 	var all [transition.NumWindows]advice.Window
-	counted := false
 	for i, length := range transition.Windows() {
 		all[i].Length = length
 		for _, x := range c.consumers {
 			if x.Name == namespace {
-				all[i].Bounces, counted = all[i].Bounces+int(x.Bounces[i]), true
+				all[i].Bounces += int(x.Bounces[i])
 			}
 		}
 		for _, x := range c.readds {
@@ -121,9 +120,6 @@ func (c *cluster) windows(namespace string) []advice.Window {
 				all[i].StaleReadds += int(x.ByWindow[i])
 			}
 		}
-	}
-	if !counted {
-		return nil
 	}
 	return all[:]
 }

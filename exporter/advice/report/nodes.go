@@ -26,29 +26,18 @@ const (
 	some = 5
 )
 
-// lateNode is a node in a recommendation.
-type lateNode struct {
-	*node
-	// The field times is the number of silences. The field last is the end of the newest silence, or the time of the
-	// newest event if the node has a current verdict.
-	times uint64
-	last  time.Time
-	// missed is set if a heartbeat interval of the node exceeded the grace period.
-	missed bool
-}
-
 // sumSilences adds up the node's silences with the verdict v. If reasons are given, it ignores silences with other
 // reasons.
-func (n *node) sumSilences(v verdict.Verdict, reasons ...verdict.Reason) lateNode {
-	sum := lateNode{node: n}
+func (n *node) sumSilences(v verdict.Verdict, reasons ...verdict.Reason) LateNode {
+	sum := LateNode{Node: n.Name, Longest: rounded(n.LongestInterval.Seconds()), Late: n.LateHeartbeats, Missed: n.MissedHeartbeats, longest: n.LongestInterval}
 	for _, s := range n.silences {
 		if s.Verdict != v || len(reasons) > 0 && !slices.Contains(reasons, s.Reason) {
 			continue
 		}
-		sum.times += s.Count
+		sum.Times += s.Count
 		sum.missed = sum.missed || s.Count > 0 && s.Reason != verdict.Late
-		if s.Last.After(sum.last) {
-			sum.last = s.Last
+		if s.Last.After(sum.Last) {
+			sum.Last = s.Last
 		}
 	}
 	return sum
@@ -60,25 +49,25 @@ func (c *cluster) isLately(t time.Time) bool { return c.now.Sub(t) <= lately }
 // are no reason for a longer grace period.
 func (c *cluster) explained(n *node) bool {
 	own, short := n.sumSilences(verdict.Node, verdict.Slow, verdict.Late), n.sumSilences(verdict.GracePeriod)
-	return n.LongestInterval > c.grace.LateThreshold() && !(own.times > 0 && c.isLately(own.last)) && !(short.times > 0 && c.isLately(short.last))
+	return n.LongestInterval > c.grace.LateThreshold() && !(own.Times > 0 && c.isLately(own.Last)) && !(short.Times > 0 && c.isLately(short.Last))
 }
 
 // nodesWith returns the nodes with a current or past verdict v, slowest first. If reasons are given, it ignores silences
 // with other reasons.
-func (c *cluster) nodesWith(v verdict.Verdict, reasons ...verdict.Reason) (all []lateNode) {
+func (c *cluster) nodesWith(v verdict.Verdict, reasons ...verdict.Reason) (all []LateNode) {
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		x := n.sumSilences(v, reasons...)
 		switch {
 		case len(reasons) == 0 && slices.Contains(n.verdicts, v):
-			x.last, x.missed = c.now, x.missed || c.grace.Period > 0 && (n.LongestInterval > c.grace.Period || n.MissedHeartbeats > 0)
-		case x.times == 0:
+			x.Last, x.missed = c.now, x.missed || c.grace.Period > 0 && (n.LongestInterval > c.grace.Period || n.MissedHeartbeats > 0)
+		case x.Times == 0:
 			continue
 		}
 		all = append(all, x)
 	}
-	slices.SortFunc(all, func(x, y lateNode) int {
-		return cmp.Or(cmp.Compare(y.LongestInterval, x.LongestInterval), cmp.Compare(y.LateHeartbeats, x.LateHeartbeats), strings.Compare(x.Name, y.Name))
+	slices.SortFunc(all, func(x, y LateNode) int {
+		return cmp.Or(cmp.Compare(y.longest, x.longest), cmp.Compare(y.Late, x.Late), strings.Compare(x.Node, y.Node))
 	})
 	return all
 }
@@ -88,28 +77,28 @@ type nodeAdvice struct {
 	kind string
 	// severity is empty if it is bad for nodes that missed a heartbeat, and otherwise a warning.
 	severity string
-	nodes    []lateNode
+	nodes    []LateNode
 	// observed is the format of a text with the number of these nodes, the number of all nodes, and the names.
 	observed string
-	texts    func([]lateNode) (advice, why string)
+	texts    func([]LateNode) (advice, why string)
 }
 
 // nodeRecommendations returns the recommendations about nodes. The verdict of an incident names the component at fault,
 // and the report repeats the verdict.
 func (c *cluster) nodeRecommendations() (all []Recommendation) {
 	const late, affected = "%d of %d nodes late: %s", "incidents of this kind affect %d of %d nodes: %s"
-	remedy := func(lost advice.LostNodes, why string) func([]lateNode) (string, string) {
-		return func(nodes []lateNode) (string, string) {
+	remedy := func(lost advice.LostNodes, why string) func([]LateNode) (string, string) {
+		return func(nodes []LateNode) (string, string) {
 			var names []string
 			for _, n := range nodes {
-				names = append(names, n.Name)
+				names = append(names, n.Node)
 			}
 			lost.Names, lost.Command, lost.Grace = phrase.Some(names), "the command that /flaps shows with the incident", c.grace
 			text, _ := lost.Fix()
 			return text, why
 		}
 	}
-	slow := slices.DeleteFunc(c.nodesWith(verdict.Node, verdict.Slow, verdict.Late), func(n lateNode) bool { return !n.missed && n.times < often && !c.isLately(n.last) })
+	slow := slices.DeleteFunc(c.nodesWith(verdict.Node, verdict.Slow, verdict.Late), func(n LateNode) bool { return !n.missed && n.Times < often && !c.isLately(n.Last) })
 	for _, x := range []nodeAdvice{
 		{"control_plane_late", "", c.nodesWith(verdict.SharedPath), late, c.onControlPlane},
 		{"controller_manager_slow", bad, c.nodesWith(verdict.ControllerManager), affected, remedy(advice.LostNodes{Verdict: verdict.ControllerManager},
@@ -123,26 +112,26 @@ func (c *cluster) nodeRecommendations() (all []Recommendation) {
 		{"undecided", warning, c.nodesWith(verdict.Undecided), affected, remedy(advice.LostNodes{Verdict: verdict.Undecided},
 			"a wrong verdict would be worse than none. The incident page shows the hypotheses, and a command that can decide between them.")},
 		{"nodes_slow", "", slow, late, c.onSlow},
-		{"nodes_silent", warning, c.nodesWith(verdict.Node, verdict.Down), "%d of %d nodes silent: %s", func([]lateNode) (string, string) {
+		{"nodes_silent", warning, c.nodesWith(verdict.Node, verdict.Down), "%d of %d nodes silent: %s", func([]LateNode) (string, string) {
 			return "check whether the machine was down; delete the Node if it will not return",
 				fmt.Sprintf("no grace period should cover more than %s. A node that is silent for longer is down, not slow.", brief(advice.LongestGrace))
 		}},
 	} {
-		isOld := func(n lateNode) bool { return c.now.Sub(n.last) > worthAction }
+		isOld := func(n LateNode) bool { return c.now.Sub(n.Last) > worthAction }
 		all = append(all, c.recommend(x, "", slices.DeleteFunc(slices.Clone(x.nodes), isOld))...)
-		all = append(all, c.recommend(x, note, slices.DeleteFunc(x.nodes, func(n lateNode) bool { return !isOld(n) }))...)
+		all = append(all, c.recommend(x, note, slices.DeleteFunc(x.nodes, func(n LateNode) bool { return !isOld(n) }))...)
 	}
 	return all
 }
 
 // recommend returns the recommendation about some of the nodes of one kind, if there are any. Their severity overrides
 // that of the kind.
-func (c *cluster) recommend(a nodeAdvice, severity string, nodes []lateNode) []Recommendation {
+func (c *cluster) recommend(a nodeAdvice, severity string, nodes []LateNode) []Recommendation {
 	if len(nodes) == 0 {
 		return nil
 	}
 	if severity = cmp.Or(severity, a.severity); severity == "" {
-		if severity = warning; slices.ContainsFunc(nodes, func(n lateNode) bool { return n.missed }) {
+		if severity = warning; slices.ContainsFunc(nodes, func(n LateNode) bool { return n.missed }) {
 			severity = bad
 		}
 	}
@@ -151,13 +140,14 @@ func (c *cluster) recommend(a nodeAdvice, severity string, nodes []lateNode) []R
 	}
 	x.Advice, x.Why = a.texts(nodes)
 	for _, n := range nodes {
-		x.Nodes = append(x.Nodes, LateNode{n.Name, rounded(n.LongestInterval.Seconds()), n.LateHeartbeats, n.MissedHeartbeats, n.times, n.last.UTC().Truncate(time.Second)})
+		n.Last = n.Last.UTC().Truncate(time.Second)
+		x.Nodes = append(x.Nodes, n)
 	}
 	return []Recommendation{x}
 }
 
 // onSlow returns the advice on slow nodes, and the reason.
-func (c *cluster) onSlow(slow []lateNode) (check, why string) {
+func (c *cluster) onSlow(slow []LateNode) (check, why string) {
 	check = "check the kubelet: CPU and disk pressure, garbage collection of containers and images, and the network to the API server"
 	switch {
 	case len(c.nodes) == 1:
@@ -169,7 +159,7 @@ func (c *cluster) onSlow(slow []lateNode) (check, why string) {
 }
 
 // onControlPlane returns the advice on nodes that were late together, and the reason.
-func (c *cluster) onControlPlane(late []lateNode) (check, why string) {
+func (c *cluster) onControlPlane(late []LateNode) (check, why string) {
 	if others := len(c.nodes) - len(late); others > 0 {
 		return "if the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are on time, etcd works: " + advice.OnlyThese +
 				"; if not, check etcd and the API server; do not change the grace period",
@@ -180,27 +170,27 @@ func (c *cluster) onControlPlane(late []lateNode) (check, why string) {
 		"nodes that are late together have the control plane in common, which could not write their heartbeats."
 }
 
-func (c *cluster) nameSome(nodes []lateNode) string {
+func (c *cluster) nameSome(nodes []LateNode) string {
 	var names []string
 	for i, n := range nodes {
 		if i == some {
 			names = append(names, fmt.Sprintf("and %d more", len(nodes)-some))
 			break
 		}
-		names = append(names, fmt.Sprintf("%s (%s)", n.Name, c.when(&n)))
+		names = append(names, fmt.Sprintf("%s (%s)", n.Node, c.when(&n)))
 	}
 	return strings.Join(names, ", ")
 }
 
-func (c *cluster) when(n *lateNode) string {
-	moment := n.last.UTC().Format("2006-01-02 15:04 UTC")
+func (c *cluster) when(n *LateNode) string {
+	moment := n.Last.UTC().Format("2006-01-02 15:04 UTC")
 	switch {
-	case n.LongestInterval > c.grace.LateThreshold() && c.isLately(n.last):
-		return brief(n.LongestInterval)
-	case n.times == 0:
-		return times(n.LateHeartbeats) + ", but not recently"
-	case n.times == 1:
+	case n.longest > c.grace.LateThreshold() && c.isLately(n.Last):
+		return brief(n.longest)
+	case n.Times == 0:
+		return times(n.Late) + ", but not recently"
+	case n.Times == 1:
 		return "at " + moment
 	}
-	return times(n.times) + ", most recently at " + moment
+	return times(n.Times) + ", most recently at " + moment
 }

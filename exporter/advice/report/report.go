@@ -79,10 +79,14 @@ type LateNode struct {
 	Longest float64 `json:"longest_interval_seconds"`
 	Late    uint64  `json:"heartbeats_late"`
 	Missed  uint64  `json:"heartbeats_missed"`
-	// Times counts the silences that led to the recommendation. Last is the time of the newest of these silences. Both
-	// are zero if unknown.
+	// Times counts the silences that led to the recommendation. Last is the end of the newest of these silences, or the
+	// time of the newest event if the node has a current verdict. Both are zero if unknown.
 	Times uint64    `json:"times,omitempty"`
 	Last  time.Time `json:"last,omitzero"`
+
+	longest time.Duration
+	// missed is set if a heartbeat interval of the node exceeded the grace period.
+	missed bool
 }
 
 // Profile is a well-known combination of four settings, with its effects in the cluster.
