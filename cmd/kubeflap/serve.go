@@ -31,7 +31,6 @@ const (
 	// largest responses are metrics of about ten megabytes.
 	headerTimeout  = 10 * time.Second
 	readTimeout    = 30 * time.Second
-	writeTimeout   = time.Minute
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 32 << 10
 )
@@ -122,7 +121,7 @@ func drained(ctx context.Context, server *http.Server, logger *slog.Logger, list
 
 func newServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: web.WriteTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 }

@@ -1,13 +1,14 @@
 package web
 
 import (
-	"math"
 	"net/http"
 	"strconv"
 	"time"
 )
 
 const (
+	// WriteTimeout is the maximum time for any response.
+	WriteTimeout = time.Minute
 	// defaultTimeout is the maximum time for a response if the client sends no timeout. It equals Prometheus' default
 	// scrape timeout.
 	defaultTimeout = 10 * time.Second
@@ -19,24 +20,17 @@ const (
 // requests. withDeadline must receive the server's own ResponseWriter, not a wrapper.
 func withDeadline(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
 		// SetWriteDeadline fails only if the ResponseWriter has no connection. The server sets a new deadline for the
 		// next request.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeoutOf(r, server)))
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeoutOf(r)))
 		handler.ServeHTTP(w, r)
 	})
 }
 
-// timeoutOf returns the maximum time for a response to the client. It is at most the server's WriteTimeout.
-func timeoutOf(r *http.Request, server *http.Server) time.Duration {
-	longest := time.Duration(math.MaxInt64)
-	if server != nil && server.WriteTimeout > 0 {
-		longest = server.WriteTimeout
+// timeoutOf returns the maximum time for a response to the client.
+func timeoutOf(r *http.Request) time.Duration {
+	if seconds, err := strconv.ParseFloat(r.Header.Get(scrapeTimeoutHeader), 64); err == nil && seconds > 0 { // not NaN
+		return time.Duration(min(seconds, WriteTimeout.Seconds()) * float64(time.Second))
 	}
-	seconds, err := strconv.ParseFloat(r.Header.Get(scrapeTimeoutHeader), 64)
-	// Ignore NaN and values that do not fit into a time.Duration.
-	if nanoseconds := seconds * float64(time.Second); err == nil && nanoseconds >= 1 && nanoseconds < math.MaxInt64 {
-		return min(time.Duration(nanoseconds), longest)
-	}
-	return min(defaultTimeout, longest)
+	return defaultTimeout
 }

@@ -41,7 +41,10 @@ func (c *cluster) graceRecommendations() (all []Recommendation) {
 			x.Recommended = 0
 		}
 	case g.Period > advice.LongestGrace:
-		x.Kind, x.Severity, x.Advice = "grace_period_long", note, c.adviceToShorten()
+		x.Kind, x.Severity, x.Advice = "grace_period_long", note, fmt.Sprintf("--node-monitor-grace-period=%s is long enough", brief(c.recommended))
+		if c.recommended == 0 {
+			x.Advice = "you cannot set this flag on a managed control plane, so expect traffic to dead nodes for that long"
+		}
 		x.Why = fmt.Sprintf("a dead node receives traffic until the grace period ends, which can take %s.", brief(g.Period+g.Interval))
 	}
 	if x.Kind != "" {
@@ -84,13 +87,6 @@ func (c *cluster) adviceToSet() string {
 		s += "; a value of twice the longest interval would detect dead nodes too late, so also fix the slow component"
 	}
 	return s
-}
-
-func (c *cluster) adviceToShorten() string {
-	if c.recommended == 0 {
-		return "you cannot set this flag on a managed control plane, so expect traffic to dead nodes for that long"
-	}
-	return fmt.Sprintf("--node-monitor-grace-period=%s is long enough", brief(c.recommended))
 }
 
 // sources describes the sources of the grace period.
