@@ -4,9 +4,6 @@ import (
 	"encoding/binary"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,24 +12,11 @@ import (
 // message is an object that encodes itself as protobuf.
 type message interface{ Marshal() ([]byte, error) }
 
-// apiType is an object of one of the API's types.
-type apiType interface {
-	metav1.Object
-	message
-}
-
-// apiTypes holds the version, the kind and an empty object of each resource.
-var apiTypes = map[string]struct {
-	version, kind string
-	empty         func() apiType
-}{
-	"nodes":              {"v1", "Node", func() apiType { return &corev1.Node{} }},
-	"leases":             {"coordination.k8s.io/v1", "Lease", func() apiType { return &coordinationv1.Lease{} }},
-	"pods":               {"v1", "Pod", func() apiType { return &corev1.Pod{} }},
-	"services":           {"v1", "Service", func() apiType { return &corev1.Service{} }},
-	"endpointslices":     {"discovery.k8s.io/v1", "EndpointSlice", func() apiType { return &discoveryv1.EndpointSlice{} }},
-	"endpoints":          {"v1", "Endpoints", func() apiType { return &corev1.Endpoints{} }},
-	"controlplaneleases": {"coordination.k8s.io/v1", "Lease", func() apiType { return &coordinationv1.Lease{} }},
+// apiTypes holds the version and the kind of each resource.
+var apiTypes = map[string][2]string{
+	"nodes": {"v1", "Node"}, "pods": {"v1", "Pod"}, "services": {"v1", "Service"}, "endpoints": {"v1", "Endpoints"},
+	"endpointslices": {"discovery.k8s.io/v1", "EndpointSlice"},
+	"leases":         {"coordination.k8s.io/v1", "Lease"}, "controlplaneleases": {"coordination.k8s.io/v1", "Lease"},
 }
 
 // encoded returns an object as the API server sends it: its type and its message.
@@ -48,29 +32,21 @@ func marshal(m message) []byte {
 	return data
 }
 
+// apiObject returns an object of which only the metadata are set. All types encode them in the same way.
 func apiObject(resource, name, version string) *runtime.Unknown {
-	t := apiTypes[resource]
-	o := t.empty()
-	o.SetName(name)
-	o.SetUID(types.UID("uid-" + name))
-	o.SetResourceVersion(version)
-	return encoded(t.version, t.kind, o)
+	return encoded(apiTypes[resource][0], apiTypes[resource][1], &metav1.PartialObjectMetadata{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: version},
+	})
 }
 
-func bookmark(resource, version string) *runtime.Unknown {
-	t := apiTypes[resource]
-	o := t.empty()
-	o.SetResourceVersion(version)
-	return encoded(t.version, t.kind, o)
-}
+func bookmark(resource, version string) *runtime.Unknown { return apiObject(resource, "", version) }
 
 // listVersion is the resourceVersion of all lists.
 const listVersion = "10"
 
 // apiList returns a page of a list. All list types have the same two fields.
 func apiList(resource, next string, items []*runtime.Unknown) *runtime.Unknown {
-	t := apiTypes[resource]
-	list := encoded(t.version, t.kind+"List", &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: listVersion, Continue: next}})
+	list := encoded(apiTypes[resource][0], apiTypes[resource][1]+"List", &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: listVersion, Continue: next}})
 	for _, item := range items {
 		list.Raw = protowire.AppendBytes(protowire.AppendTag(list.Raw, 2, protowire.BytesType), item.Raw)
 	}

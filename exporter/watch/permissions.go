@@ -71,25 +71,20 @@ func (w *Watcher) preflight(ctx context.Context) (checks []error, err error) {
 
 // untilAnswered repeats the checks of all resources until each has a result: nil, forbidden or absent. It logs each
 // other reason at most once per minute.
-func (w *Watcher) untilAnswered(ctx context.Context) (checks []error, err error) {
+func (w *Watcher) untilAnswered(ctx context.Context) ([]error, error) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
-	checks = make([]error, len(w.resources))
 	logged := map[event.Reason]time.Time{}
-	start := time.Now()
-	err = backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
-		var running sync.WaitGroup
-		for i, resource := range w.resources {
-			running.Go(func() { checks[i] = check(ctx, resource) })
-		}
-		running.Wait()
-		answered := ctx.Err() == nil
+	for start := time.Now(); ; {
+		checks, answered := w.checkAll(ctx), true
 		for i, err := range checks {
 			reason := apiclient.Reason(err)
 			switch {
-			case ctx.Err() != nil, err == nil, reason == event.ReasonForbidden, reason == event.ReasonAbsent:
+			case ctx.Err() != nil:
+				return nil, ctx.Err() //nolint:wrapcheck // the caller drops the error
+			case err == nil, reason == event.ReasonForbidden, reason == event.ReasonAbsent:
 				continue
 			case reason == event.ReasonUnauthorized: // retries do not help
-				return false, fmt.Errorf("the API server rejects the credentials: %w", err)
+				return nil, fmt.Errorf("the API server rejects the credentials: %w", err)
 			}
 			answered = false
 			w.sink(event.Event{Seen: time.Now(), Kind: w.resources[i].Kind, Type: event.Down, Reason: reason})
@@ -98,12 +93,24 @@ func (w *Watcher) untilAnswered(ctx context.Context) (checks []error, err error)
 				w.log.Warn("cannot access the API server, retrying", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
 			}
 		}
-		return answered, nil
-	})
-	if err == nil && len(logged) > 0 {
-		w.log.Info("the API server is responding", "after", time.Since(start).Round(time.Millisecond))
+		if answered && len(logged) > 0 {
+			w.log.Info("the API server is responding", "after", time.Since(start).Round(time.Millisecond))
+		}
+		if answered {
+			return checks, nil
+		}
+		sleep(ctx, backoff.Step())
 	}
-	return checks, err //nolint:wrapcheck // the function above or the context returned the error
+}
+
+func (w *Watcher) checkAll(ctx context.Context) []error {
+	checks := make([]error, len(w.resources))
+	var running sync.WaitGroup
+	for i, resource := range w.resources {
+		running.Go(func() { checks[i] = check(ctx, resource) })
+	}
+	running.Wait()
+	return checks
 }
 
 // missing returns an error that lists every required permission that was not granted, or nil if there is none. kubeflap

@@ -36,8 +36,8 @@ type Watcher struct {
 }
 
 // New returns a Watcher for the cluster that config describes. If namespace is not empty, the Watcher only watches that
-// namespace and, if permitted, nodes. The Watcher calls sink for each event. Calls for different kinds may be
-// concurrent, but calls for the same kind are not.
+// namespace and, if permitted, nodes. The Watcher calls sink for each event. Calls may be concurrent, but the events of a
+// watch are in order.
 func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(event.Event)) (*Watcher, error) {
 	if faults := validation.IsDNS1123Label(namespace); namespace != "" && len(faults) > 0 {
 		return nil, fmt.Errorf("namespace %q: %s", namespace, faults[0])

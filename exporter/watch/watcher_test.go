@@ -183,19 +183,6 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-func TestUnreachableServerIsLoggedOnce(t *testing.T) {
-	inBubble(t, func(_ *testing.T, s *session) {
-		s.start()
-		time.Sleep(minLife)
-		s.api.set(func() { s.api.down = true })
-		s.api.crash()
-		time.Sleep(10 * time.Minute)
-		// Each of the seven watches logs its first failure.
-		s.wantLog(7, "WARN", "the watch failed, retrying")
-		s.wantLog(1, "WARN", "resource=pods cause")
-	})
-}
-
 func TestEventsAfterAResumedWatch(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.start()

@@ -81,16 +81,11 @@ func (c *Client) open(ctx context.Context, path string, query url.Values, accept
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case isUnreadable(answer, accept):
-		err = unreadable(answer, accept)
-	case answer.StatusCode != http.StatusOK:
-		err = readError(answer)
-	default:
-		return answer.Body, nil
+	if err := errorOf(answer, accept); err != nil {
+		_ = answer.Body.Close() // nothing more is read
+		return nil, err
 	}
-	_ = answer.Body.Close() // nothing more is read
-	return nil, err
+	return answer.Body, nil
 }
 
 // get sends a GET request, and returns at most maxAnswer bytes of the response in any format.

@@ -62,7 +62,7 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	switch {
 	case err == nil:
 	case len(kubeconfig.Contexts) == 0:
-		return Config{}, fmt.Errorf("%w: tried the contexts in %s and the service account of a pod", ErrNoCluster, files)
+		return Config{}, fmt.Errorf("%w: tried %s (has no context) and the service account of a pod", ErrNoCluster, files)
 	case choice.Context == "" && kubeconfig.CurrentContext == "":
 		return Config{}, fmt.Errorf("the kubeconfig %s has no current context; choose one with --context: %s", files, names(kubeconfig.Contexts))
 	default:

@@ -27,23 +27,28 @@ const (
 // same address.
 var errUnreadable = errors.New("the response is unreadable")
 
-// isUnreadable reports whether a response has the wrong content type. Errors may be in JSON. Status 406 means that the
-// server cannot send the wanted content type.
-func isUnreadable(answer *http.Response, want string) bool {
-	if answer.StatusCode != http.StatusOK || want == anyFormat {
-		return answer.StatusCode == http.StatusNotAcceptable
+// errorOf returns the error of a response, or nil if its status is 200 and it has the wanted content type. Errors may be in
+// JSON. Status 406 means that the server cannot send the wanted content type.
+func errorOf(answer *http.Response, want string) error {
+	contentType := answer.Header.Get("Content-Type")
+	got, _, _ := mime.ParseMediaType(contentType) // empty after an error
+	ok := answer.StatusCode == http.StatusOK
+	switch {
+	case ok && (want == anyFormat || got == want):
+		return nil
+	case ok, answer.StatusCode == http.StatusNotAcceptable:
+		address := *answer.Request.URL
+		address.RawQuery = ""
+		return fmt.Errorf("%w: %s answers %s with content type %q instead of %q, beginning with %q: connect kubeflap directly to the API server, "+
+			"or make the proxy forward the Accept header and the response unchanged",
+			errUnreadable, address.String(), answer.Status, contentType, want, readSome(answer.Body, maxShown))
 	}
-	got, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	return err != nil || got != want
-}
-
-// unreadable returns the error for a response with the wrong content type. It shows the beginning of the response.
-func unreadable(answer *http.Response, want string) error {
-	address := *answer.Request.URL
-	address.RawQuery = ""
-	return fmt.Errorf("%w: %s answers %s with content type %q instead of %q, beginning with %q: connect kubeflap directly to the API server, "+
-		"or make the proxy forward the Accept header and the response unchanged",
-		errUnreadable, address.String(), answer.Status, answer.Header.Get("Content-Type"), want, readSome(answer.Body, maxShown))
+	body := readSome(answer.Body, maxText)
+	if status, ok := readStatus(body); ok {
+		return &responseError{answer.StatusCode, true, status.Message}
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
+	return &responseError{answer.StatusCode, false, fmt.Sprintf("%s: %.200s", answer.Status, line)}
 }
 
 func readSome(body io.ReadCloser, limit int64) []byte {
@@ -71,16 +76,6 @@ func errorIn(err error) responseError {
 		return *answer
 	}
 	return responseError{}
-}
-
-// readError returns the error in a response.
-func readError(answer *http.Response) error {
-	body := readSome(answer.Body, maxText)
-	if status, ok := readStatus(body); ok {
-		return &responseError{answer.StatusCode, true, status.Message}
-	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-	return &responseError{answer.StatusCode, false, fmt.Sprintf("%s: %.200s", answer.Status, line)}
 }
 
 // readStatus reads a metav1.Status, in protobuf or in JSON. It reports whether the body is one.
