@@ -83,9 +83,7 @@ func readGraceClusters(t *testing.T) map[string]*graceCluster {
 			t.Fatal(err)
 		}
 		c.pipeline.finish()
-		if err := recorded.Close(); err != nil {
-			t.Error(err)
-		}
+		recorded.Close()
 	}
 	if len(clusters) != 4 {
 		t.Fatalf("got marks of %d controller managers, want 4", len(clusters))

@@ -34,7 +34,7 @@ type opened struct {
 // openedReader returns the recording of a reader. The file is closed after the last event.
 func openedReader(r *recording.Reader) opened {
 	return opened{r.Header(), func(yield func(event.Event, error) bool) {
-		defer func() { _ = r.Close() }() // the file was only read
+		defer r.Close()
 		r.Events()(yield)
 	}}
 }

@@ -33,7 +33,7 @@ func (c *clocked) send(what event.Type) {
 
 // start starts a recorder, which lists the node.
 func (c *clocked) start() {
-	c.r, c.stop, _ = run(c.t, c.s)
+	c.r, c.stop = run(c.t, c.s)
 	for _, what := range []event.Type{event.Listing, event.Listed, event.Synced} {
 		c.send(what)
 	}

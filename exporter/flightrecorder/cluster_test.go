@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -150,39 +149,10 @@ func withoutRaceDetector(t *testing.T) {
 	}
 }
 
-// lockedText collects the log of a recorder that still runs.
-type lockedText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lockedText) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line) //nolint:wrapcheck // it never fails
-}
-
-func (l *lockedText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// run starts a recorder in a synctest bubble and returns a function that stops it. log receives the recorder's log.
-func run(t *testing.T, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func(), log *lockedText) {
+// run starts a recorder in a synctest bubble and returns a function that stops it.
+func run(t *testing.T, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func()) {
 	t.Helper()
-	r, end, log := start(t, s)
-	return r, func() {
-		synctest.Wait()
-		end()
-	}, log
-}
-
-// start starts a recorder and returns a function that stops it. log receives the recorder's log.
-func start(t testing.TB, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func(), log *lockedText) {
-	t.Helper()
-	log = &lockedText{}
-	r, err := flightrecorder.New(s, slog.New(slog.NewTextHandler(log, nil)))
+	r, err := flightrecorder.New(s, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,11 +160,12 @@ func start(t testing.TB, s flightrecorder.Settings) (r *flightrecorder.Recorder,
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
 	return r, func() {
+		synctest.Wait()
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("run: %v", err)
 		}
-	}, log
+	}
 }
 
 func read(t *testing.T, dir string, from, to time.Time) []event.Event {
@@ -238,21 +209,4 @@ func checkState(t *testing.T, got []event.Event, want map[event.UID]event.Object
 		t.Errorf("the state has %d objects that differ from the %d of the cluster", len(listed), len(want))
 	}
 	return rest
-}
-
-// process records the lists of a cluster, and stops. Its cluster has the same objects as that of every other process.
-func process(t *testing.T, s flightrecorder.Settings) (log string) {
-	t.Helper()
-	r, stop, text := run(t, s)
-	c := newCluster(11, r)
-	for _, kind := range kinds {
-		for n := range 3 {
-			c.objects[uidOf(kind, n)] = c.write(kind, uidOf(kind, n))
-		}
-	}
-	c.list()
-	time.Sleep(5 * time.Second)
-	stop()
-	time.Sleep(time.Minute)
-	return text.String()
 }

@@ -1,12 +1,10 @@
 package flightrecorder_test
 
 import (
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +16,7 @@ import (
 func TestWhatIsRecordedIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
-		r, stop, _ := run(t, s)
+		r, stop := run(t, s)
 		c, start := newCluster(1, r), now()
 		c.list()
 		for range 500 {
@@ -51,7 +49,7 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
 		s.Size = 200_000 // a small limit creates many segments
-		r, stop, _ := run(t, s)
+		r, stop := run(t, s)
 		c := newCluster(2, r)
 		c.list()
 		type moment struct {
@@ -97,48 +95,12 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 	})
 }
 
-func TestOnlyOneProcessRecords(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := settings(t)
-		first, stopFirst, _ := run(t, s)
-		c := newCluster(5, first)
-		c.list()
-		c.change()
-		time.Sleep(time.Second)
-		s.List = c.api
-		second, stopSecond, log := run(t, s)
-		time.Sleep(time.Minute)
-		for range 10 {
-			c.change()
-			second.Record(c.sent[len(c.sent)-1])
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		status := second.Status()
-		if status.Recording || status.Lost != 10 || status.Err == nil || !strings.Contains(status.Err.Error(), "another process is recording into") {
-			t.Errorf("second recorder: %+v, want that another process records, and 10 lost events", status)
-		}
-		if n := strings.Count(log.String(), "\n"); n != 1 {
-			t.Errorf("%d lines logged, want one:\n%s", n, log)
-		}
-		stopFirst()
-		c.to = second
-		time.Sleep(time.Minute)
-		c.change()
-		time.Sleep(2 * time.Second) // events are written once per second
-		if status := second.Status(); !status.Recording {
-			t.Errorf("second recorder: %+v, want that it records", status)
-		}
-		stopSecond()
-	})
-}
-
 func TestAFileIsNoDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := flightrecorder.New(flightrecorder.Settings{Dir: path}, slog.Default())
+	_, err := flightrecorder.New(flightrecorder.Settings{Dir: path}, nil)
 	if want := "--data.dir=" + path + " is not a directory"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

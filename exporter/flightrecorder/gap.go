@@ -1,6 +1,7 @@
 package flightrecorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -17,7 +18,8 @@ type gap struct {
 }
 
 // resume begins a new segment after a gap. The recorder lists the resources itself, because it has no objects in memory.
-// Meanwhile, new events wait in the queue. It fails if a watch does not work.
+// Meanwhile, new events wait in the queue. All events of the lists have the same time, which is earlier than the lists, so
+// that the segment is ordered by time. resume fails if a watch does not work.
 func (w *writer) resume(ctx context.Context, after gap) error {
 	if err := w.close(); err != nil {
 		return err
@@ -27,18 +29,11 @@ func (w *writer) resume(ctx context.Context, after gap) error {
 			return fmt.Errorf("the recorder waits until the watch of %v works", event.Kind(kind))
 		}
 	}
-	now := time.Now().Round(0)
-	return w.begin(now, 0, w.listAll(ctx, after, now))
-}
-
-// listAll returns lists of all resources. Their events have the time at, which is earlier than the lists, so that the
-// segment is ordered by time.
-func (w *writer) listAll(ctx context.Context, after gap, at time.Time) eventSeq {
-	return func(yield func(event.Event, error) bool) {
-		goOn := true
+	at := time.Now().Round(0)
+	return w.begin(at, 0, func() (err error) {
 		send := func(ev event.Event) {
 			ev.Seen = at
-			goOn = goOn && yield(ev, nil)
+			err = cmp.Or(err, w.add(ev))
 		}
 		if after.cluster.Object != nil {
 			send(after.cluster)
@@ -46,14 +41,13 @@ func (w *writer) listAll(ctx context.Context, after gap, at time.Time) eventSeq 
 		for i, watch := range after.watches {
 			kind := event.Kind(i)
 			switch {
-			case !goOn:
 			case watch.works():
 				send(event.Event{Kind: kind, Type: event.Listing})
-				version, err := w.recorder.settings.List(ctx, kind, func(object event.Object) {
+				version, listErr := w.recorder.settings.List(ctx, kind, func(object event.Object) {
 					send(event.Event{Kind: kind, Type: event.Listed, Object: object})
 				})
-				if goOn && err != nil {
-					goOn = yield(event.Event{}, fmt.Errorf("list %v after a gap in the recording: %w", kind, err))
+				if listErr != nil {
+					return fmt.Errorf("list %v after a gap in the recording: %w", kind, listErr)
 				}
 				send(event.Event{Kind: kind, Type: event.Synced})
 				w.versions[kind], _ = strconv.ParseUint(version, 10, 64) // 0 omits no event
@@ -61,7 +55,8 @@ func (w *writer) listAll(ctx context.Context, after gap, at time.Time) eventSeq 
 				send(watch.down)
 			}
 		}
-	}
+		return err
+	})
 }
 
 // outdated reports whether an event is older than the list of its resource after a gap. Such events must be omitted.

@@ -100,7 +100,7 @@ func (p *player) play(i int) bool {
 		p.whole = false
 		return p.sendDown()
 	}
-	defer func() { _ = r.Close() }() // the file was only read
+	defer r.Close()
 	skip, events := r.Header().State, r.Events()
 	switch {
 	case i == 0:

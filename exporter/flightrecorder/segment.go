@@ -61,7 +61,7 @@ func (s Segment) Head() (json.RawMessage, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the error contains the path
 	}
-	defer func() { _ = r.Close() }() // the file was only read
+	defer r.Close()
 	return r.Header().Head, nil
 }
 

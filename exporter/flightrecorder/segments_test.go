@@ -60,7 +60,7 @@ type story struct {
 }
 
 func (s *story) start() {
-	s.to, s.stop, _ = run(s.t, s.settings)
+	s.to, s.stop = run(s.t, s.settings)
 	clear(s.down)
 	clear(s.torn)
 	s.list()

@@ -78,7 +78,7 @@ func stateAt(segment Segment, until time.Time) (*state, error) {
 	if err != nil {
 		return s, err //nolint:wrapcheck // the error contains the path
 	}
-	defer func() { _ = r.Close() }() // the file was only read
+	defer r.Close()
 	for ev, err := range r.Events() {
 		if err != nil {
 			return s, err

@@ -19,9 +19,11 @@ import (
 // TestStories records nodes. Lower-case letters are listed nodes, "(" and ")" begin and end a list, "-" breaks the
 // watch, "+" means that it works again, "x" means that it is forbidden, "v" is the API server's version, and upper-case
 // letters are changes. "0" is an old change of "a". At "<", the clock is set back by a minute, so that a segment begins.
+// "~" is a pause of two hours, after which a segment begins, too. ";" is a restart.
 //
-// "!" and "?" are the begin and the end of a gap, and "." is a pause in which the recorder retries. The recorder's own
-// lists contain all nodes that were ever mentioned, except "d", which was deleted in the gap. Its first list fails.
+// "!" and "?" are the begin and the end of a gap, "%" cuts the current segment, and "." is a pause in which the recorder
+// retries. The recorder's own lists contain all nodes that were ever mentioned, except "d", which was deleted in the gap.
+// Its first list fails.
 //
 // The reading begins at "|", or else with the segment after the gap.
 func TestStories(t *testing.T) {
@@ -53,21 +55,12 @@ func TestStories(t *testing.T) {
 		"(abc)!x?.(ab)A":    "x(ab)A",
 		"!?(ab)A":           "(ab)A",
 		"(abd)!?A":          "(ab)A",
+		"(abc)%~A.B":        "(abc)B", // the next segment needs the state
 	} {
 		t.Run(story, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := &narrator{s: settings(t), names: map[string]int{}, version: 100}
-				n.s.List = n.list
-				r, stop, _ := run(t, n.s)
-				n.to = r
-				for _, sign := range story {
-					synctest.Wait()
-					if err := n.tell(string(sign)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				stop()
-				if strings.Contains(story, "?") {
+				n := narrate(t, story)
+				if strings.ContainsAny(story, "?%") {
 					segments, err := flightrecorder.Segments(n.s.Dir)
 					if err != nil {
 						t.Fatal(err)
@@ -83,8 +76,32 @@ func TestStories(t *testing.T) {
 	}
 }
 
+// narrate tells a whole story.
+func narrate(t *testing.T, story string) *narrator {
+	t.Helper()
+	n := &narrator{t: t, s: settings(t), names: map[string]int{}, version: 100, from: now()}
+	n.s.List = n.list
+	n.run(story)
+	return n
+}
+
+func (n *narrator) run(story string) {
+	n.t.Helper()
+	for process := range strings.SplitSeq(story, ";") {
+		var stop func()
+		n.to, stop = run(n.t, n.s)
+		for _, sign := range process {
+			synctest.Wait()
+			n.tell(string(sign))
+		}
+		stop()
+		time.Sleep(time.Minute)
+	}
+}
+
 // narrator sends the events of a story.
 type narrator struct {
+	t  *testing.T
 	s  flightrecorder.Settings
 	to *flightrecorder.Recorder
 	// names has the version of each node.
@@ -122,31 +139,41 @@ var signs = map[string]event.Type{
 }
 
 // tell tells one sign of the story.
-func (n *narrator) tell(sign string) error {
+func (n *narrator) tell(sign string) {
+	n.t.Helper()
+	var err error
+	switch sign {
+	case "|":
+		n.from = n.now()
+	case "<":
+		n.back = time.Minute
+	case "~":
+		time.Sleep(2 * time.Hour)
+	case ".":
+		time.Sleep(2 * time.Minute)
+	case "%":
+		all := files(n.t, n.s.Dir)
+		n.from, err = now(), os.Truncate(all[len(all)-1], 100)
+	case "!":
+		err = errors.Join(os.MkdirAll(n.s.Dir, 0o700), os.Rename(n.s.Dir, n.s.Dir+".away"), os.WriteFile(n.s.Dir, nil, 0o600))
+		n.to.Record(event.Event{Seen: now(), Kind: event.KindCluster, Type: event.Bookmark}) // creates a segment, if there is none
+		time.Sleep(15 * time.Second)
+	case "?":
+		n.from, err = now(), errors.Join(os.Remove(n.s.Dir), os.Rename(n.s.Dir+".away", n.s.Dir))
+		time.Sleep(2 * time.Minute) // at least two retries
+	default:
+		n.to.Record(n.event(sign))
+		time.Sleep(2 * time.Second)
+	}
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *narrator) event(sign string) event.Event {
 	ev := event.Event{Seen: n.now(), Kind: event.KindNode, Type: signs[sign]}
 	name := strings.ToLower(sign)
 	switch {
-	case sign == "|":
-		n.from = n.now()
-		return nil
-	case sign == "<":
-		n.back = time.Minute
-		return nil
-	case sign == ".":
-		time.Sleep(2 * time.Minute)
-		return nil
-	case sign == "!":
-		if err := errors.Join(os.MkdirAll(n.s.Dir, 0o700), os.Rename(n.s.Dir, n.s.Dir+".away"), os.WriteFile(n.s.Dir, nil, 0o600)); err != nil {
-			return err
-		}
-		n.to.Record(event.Event{Seen: now(), Kind: event.KindCluster, Type: event.Bookmark}) // creates a segment, if there is none
-		time.Sleep(15 * time.Second)
-		return nil
-	case sign == "?":
-		err := errors.Join(os.Remove(n.s.Dir), os.Rename(n.s.Dir+".away", n.s.Dir))
-		n.from = now()
-		time.Sleep(2 * time.Minute) // at least two retries
-		return err
 	case sign == "v":
 		ev.Kind, ev.Type, ev.Object = event.KindCluster, event.Listed, &event.Cluster{Version: "v1.37.2"}
 	case sign == "0":
@@ -161,9 +188,7 @@ func (n *narrator) tell(sign string) error {
 	case ev.Type == event.Down, ev.Type == event.Unavailable:
 		ev.Reason = event.ReasonTimeout
 	}
-	n.to.Record(ev)
-	time.Sleep(2 * time.Second)
-	return nil
+	return ev
 }
 
 // letters writes events like a story.

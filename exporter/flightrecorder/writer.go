@@ -77,7 +77,7 @@ func (w *writer) writeQueue(ctx context.Context) error {
 			return err
 		}
 	}
-	if w.open != nil {
+	if w.unwritten > 0 {
 		if err := w.open.Flush(); err != nil {
 			return err //nolint:wrapcheck // the error contains the path
 		}
@@ -131,7 +131,7 @@ func (w *writer) close() error {
 // segment, the watches are about to list their resources.
 func (w *writer) next(seen time.Time) error {
 	if w.open == nil {
-		return w.begin(seen, 0, func(func(event.Event, error) bool) {})
+		return w.begin(seen, 0, func() error { return nil })
 	}
 	if err := w.close(); err != nil {
 		return err
@@ -140,13 +140,24 @@ func (w *writer) next(seen time.Time) error {
 	if err != nil {
 		return err //nolint:wrapcheck // the error contains the path
 	}
-	defer func() { _ = r.Close() }() // the file was only read
-	return w.begin(seen, w.state.size(), w.state.events(r, seen))
+	defer r.Close()
+	lists := w.state.events(r, seen)
+	return w.begin(seen, w.state.size(), func() error {
+		for ev, err := range lists {
+			if err == nil {
+				err = w.add(ev)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// begin begins a segment with lists. If they repeat the state at the end of the previous segment, repeated is the number
-// of their events.
-func (w *writer) begin(seen time.Time, repeated int, lists eventSeq) (err error) {
+// begin begins a segment, and calls a function that adds the lists at its beginning. If they repeat the state at the end
+// of the previous segment, repeated is the number of their events.
+func (w *writer) begin(seen time.Time, repeated int, addLists func() error) (err error) {
 	settings := w.recorder.settings
 	begins := seen.Truncate(time.Microsecond)
 	header := recording.Header{Recorded: begins, State: repeated}
@@ -159,15 +170,7 @@ func (w *writer) begin(seen time.Time, repeated int, lists eventSeq) (err error)
 		return err //nolint:wrapcheck // the error contains the path
 	}
 	w.state, w.newest = newState(Segment{Begins: begins, path: path}), begins
-	for ev, listErr := range lists {
-		if err = listErr; err == nil {
-			err = w.add(ev)
-		}
-		if err != nil {
-			break
-		}
-	}
-	if err = cmp.Or(err, w.open.Flush()); err != nil {
+	if err = cmp.Or(addLists(), w.open.Flush()); err != nil {
 		_, _ = w.close(), os.Remove(path)
 		return fmt.Errorf("begin a segment: %w", err)
 	}

@@ -34,7 +34,7 @@ func (a *Anonymiser) Header(header Header) Header {
 }
 
 // Event returns the event with an anonymised copy of its object. It does not modify the original object, because the
-// tracker may be using that object. It drops objects of unknown types. The Writer then rejects the event.
+// tracker may be using that object.
 func (a *Anonymiser) Event(ev event.Event) event.Event {
 	if ev.Reason != "" && !ev.Reason.Known() {
 		ev.Reason = other
@@ -44,9 +44,6 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 		return ev
 	}
 	replaced := event.New(original.Kind())
-	if reflect.TypeOf(original) != reflect.TypeOf(replaced) {
-		return ev
-	}
 	object, meta := reflect.ValueOf(replaced).Elem(), *original.Metadata()
 	object.Set(reflect.ValueOf(original).Elem())
 	*replaced.Metadata() = event.Meta{UID: a.uid(meta.UID), Namespace: namespaces(a, "", meta.Namespace), Name: a.objectName(original.Kind(), meta)}

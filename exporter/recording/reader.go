@@ -38,12 +38,11 @@ type Reader struct {
 func Open(path string) (*Reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("recording: %w", err)
+		return nil, fmt.Errorf("open recording %s: %w", path, errors.Unwrap(err)) // without the path
 	}
 	r, err := NewReader(file, path)
 	if err != nil {
-		_ = file.Close() // closing a file that was only read cannot lose data
-		return nil, err
+		return nil, errors.Join(err, file.Close())
 	}
 	r.file = file
 	return r, nil
@@ -167,12 +166,11 @@ func (r *Reader) decode(text []byte) (events []event.Event, err error) {
 	return events, err
 }
 
-// Close closes the file that Open opened.
-func (r *Reader) Close() error {
-	if r.file == nil {
-		return nil
+// Close closes the file that Open opened. Closing a file that was only read cannot lose data.
+func (r *Reader) Close() {
+	if r.file != nil {
+		_ = r.file.Close()
 	}
-	return r.file.Close() //nolint:wrapcheck // the error contains the path
 }
 
 func (r *Reader) damage(err error) error {
