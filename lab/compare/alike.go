@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/kubeflap/kubeflap/lab/truth"
@@ -11,21 +10,7 @@ import (
 // differences. It compares the counters, and the causes of each Service's last lost address. In each Difference, Truth
 // is the value of the first instance.
 func Unlike(first, second truth.Counts) []Difference {
-	first, second = orderless(first), orderless(second)
-	series := map[string]bool{}
-	for _, counts := range []truth.Counts{first, second} {
-		for s := range counts {
-			series[s] = true
-		}
-	}
-	var all []Difference
-	for s := range series {
-		if d := (Difference{s, value(first, s), value(second, s)}); !d.same() {
-			all = append(all, d)
-		}
-	}
-	slices.SortFunc(all, func(a, b Difference) int { return strings.Compare(a.Series, b.Series) })
-	return all
+	return differing(func(d Difference) (Difference, bool) { return d, !d.same() }, orderless(first), orderless(second))
 }
 
 // same compares the two values more strictly than the method agree does. A series with the value 0 must exist in both

@@ -57,25 +57,6 @@ func isCounter(name string) bool {
 	return strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count") || strings.HasSuffix(name, "_sum")
 }
 
-// sample holds the counts that kubeflap reported in one scrape. before and after are the expected counts just before
-// and just after the scrape.
-type sample struct {
-	before, reported, after truth.Counts
-}
-
-func (c Comparison) takeSample(ctx context.Context) (sample, error) {
-	before, err := c.expected()
-	if err != nil {
-		return sample{}, err
-	}
-	reported, err := Scrape(ctx, c.URL)
-	if err != nil {
-		return sample{}, err
-	}
-	after, err := c.expected()
-	return sample{before, reported, after}, err
-}
-
 // Take returns the current counts as a Base. The cluster must not change during the call.
 func (c Comparison) Take(ctx context.Context) (Base, error) {
 	reported, err := Scrape(ctx, c.URL)
@@ -106,14 +87,22 @@ func (c Comparison) Once(ctx context.Context) error {
 }
 
 func (c Comparison) once(ctx context.Context, ignore func(Difference) bool) error {
-	m, err := c.takeSample(ctx)
+	before, err := c.expected()
+	if err != nil {
+		return err
+	}
+	reported, err := Scrape(ctx, c.URL)
+	if err != nil {
+		return err
+	}
+	after, err := c.expected()
 	if err != nil {
 		return err
 	}
 	// The recorder may count events during the scrape. Therefore, kubeflap's counts must equal the recorder's counts
 	// either from before the scrape or from after it.
-	differences := slices.DeleteFunc(Differences(m.after, m.reported), ignore)
-	if len(differences) > 0 && len(slices.DeleteFunc(Differences(m.before, m.reported), ignore)) > 0 {
+	differences := slices.DeleteFunc(Differences(after, reported), ignore)
+	if len(differences) > 0 && len(slices.DeleteFunc(Differences(before, reported), ignore)) > 0 {
 		return fmt.Errorf("%d series differ:\n%s", len(differences), Table(differences))
 	}
 	return nil

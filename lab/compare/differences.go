@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -55,23 +56,26 @@ type Difference struct {
 
 // Differences lists the series whose values differ between kubeflap and the recorder.
 func Differences(want, reported truth.Counts) []Difference {
+	return differing(func(d Difference) (Difference, bool) {
+		return d, slices.Contains(metrics(), truth.Name(d.Series)) && !d.agree()
+	}, want, reported)
+}
+
+// differing lists the differences for which the function found returns true. It calls the function with each series, and
+// with the values of the first and the last counts.
+func differing(found func(Difference) (Difference, bool), all ...truth.Counts) (differ []Difference) {
 	series := map[string]bool{}
-	for _, counts := range []truth.Counts{want, reported} {
+	for _, counts := range all {
 		for s := range counts {
-			if slices.Contains(metrics(), truth.Name(s)) {
-				series[s] = true
-			}
+			series[s] = true
 		}
 	}
-	var all []Difference
-	for s := range series {
-		d := Difference{s, value(want, s), value(reported, s)}
-		if !d.agree() {
-			all = append(all, d)
+	for _, s := range slices.Sorted(maps.Keys(series)) {
+		if d, ok := found(Difference{s, value(all[0], s), value(all[len(all)-1], s)}); ok {
+			differ = append(differ, d)
 		}
 	}
-	slices.SortFunc(all, func(a, b Difference) int { return strings.Compare(a.Series, b.Series) })
-	return all
+	return differ
 }
 
 func value(c truth.Counts, series string) float64 {

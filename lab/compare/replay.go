@@ -107,30 +107,16 @@ func (s *Span) replayable(name string) bool {
 // outside lists the series whose value in the replay is not between the values before and after. It allows the usual
 // tolerance.
 func (s *Span) outside(reported truth.Counts) []Difference {
-	series := map[string]bool{}
-	for _, counts := range []truth.Counts{s.before, s.after, reported} {
-		for name := range counts {
-			if s.replayable(truth.Name(name)) {
-				series[name] = true
-			}
-		}
-	}
-	var all []Difference
-	for name := range series {
-		first, last, is := value(s.before, name), value(s.after, name), value(reported, name)
+	return differing(func(d Difference) (Difference, bool) {
+		first, last := d.Truth, value(s.after, d.Series)
 		low, high := min(first, last), max(first, last)
-		if truth.Name(name) == intervalMax {
+		if truth.Name(d.Series) == intervalMax {
 			// The longest interval may still be growing when the recording ends.
 			high = max(high, first+s.lasted.Seconds())
 		}
-		nearest := min(max(is, low), high)
-		if math.IsNaN(nearest) { // before or after lacks the series
-			nearest = last
+		if d.Truth = min(max(d.Reported, low), high); math.IsNaN(d.Truth) { // before or after lacks the series
+			d.Truth = last
 		}
-		if d := (Difference{name, nearest, is}); !d.agree() {
-			all = append(all, d)
-		}
-	}
-	slices.SortFunc(all, func(a, b Difference) int { return strings.Compare(a.Series, b.Series) })
-	return all
+		return d, s.replayable(truth.Name(d.Series)) && !d.agree()
+	}, s.before, s.after, reported)
 }

@@ -47,18 +47,27 @@ func (s *state) besidePods(key types.NamespacedName) bool {
 	return svc.selector && before+svc.derived > 0
 }
 
+// eachEndpoint calls the function do with each endpoint in the slices of a Service, and with the manager of its slice. It
+// skips slices of an earlier Service with the same name.
+func (s *state) eachEndpoint(key types.NamespacedName, uid types.UID, do func(endpoint discoveryv1.Endpoint, manager string)) {
+	for _, slice := range s.slices {
+		if serviceOf(slice) == key && !ownedByAnother(slice, uid) {
+			for _, endpoint := range slice.Endpoints {
+				do(endpoint, slice.Labels[discoveryv1.LabelManagedBy])
+			}
+		}
+	}
+}
+
 // foreign returns the addresses in slices that the endpointslice controller does not manage. If the Service has no
 // selector, the result is empty.
 func (s *state) foreign(key types.NamespacedName, svc *service) map[string]bool {
 	all := map[string]bool{}
-	for _, slice := range s.slices {
-		if !svc.selector || serviceOf(slice) != key || ownedByAnother(slice, svc.uid) || slice.Labels[discoveryv1.LabelManagedBy] == sliceController {
-			continue
-		}
-		for _, endpoint := range slice.Endpoints {
+	s.eachEndpoint(key, svc.uid, func(endpoint discoveryv1.Endpoint, manager string) {
+		if svc.selector && manager != sliceController {
 			all[identity(endpoint)] = true
 		}
-	}
+	})
 	return all
 }
 
@@ -71,16 +80,11 @@ func (s *state) derived(key types.NamespacedName, uid types.UID) int {
 		}
 		n -= handWritten(object)
 	}
-	for _, slice := range s.slices {
-		if serviceOf(slice) != key || ownedByAnother(slice, uid) {
-			continue
+	s.eachEndpoint(key, uid, func(endpoint discoveryv1.Endpoint, _ string) {
+		if endpoint.TargetRef != nil {
+			n++
 		}
-		for _, endpoint := range slice.Endpoints {
-			if endpoint.TargetRef != nil {
-				n++
-			}
-		}
-	}
+	})
 	return n
 }
 
@@ -99,20 +103,15 @@ func (svc *service) removable() int {
 // because they only repeat the Endpoints. The result own is the number of these addresses in slices of the
 // endpointslice controller.
 func (s *state) handMade(key types.NamespacedName, uid types.UID) (n, own int) {
-	for _, slice := range s.slices {
-		if serviceOf(slice) != key || ownedByAnother(slice, uid) ||
-			slice.Labels[discoveryv1.LabelManagedBy] == "endpointslicemirroring-controller.k8s.io" {
-			continue
+	s.eachEndpoint(key, uid, func(endpoint discoveryv1.Endpoint, manager string) {
+		if endpoint.TargetRef != nil || manager == "endpointslicemirroring-controller.k8s.io" {
+			return
 		}
-		for _, endpoint := range slice.Endpoints {
-			if endpoint.TargetRef == nil {
-				n++
-				if slice.Labels[discoveryv1.LabelManagedBy] == sliceController {
-					own++
-				}
-			}
+		n++
+		if manager == sliceController {
+			own++
 		}
-	}
+	})
 	return n, own
 }
 

@@ -1,6 +1,7 @@
 package truth
 
 import (
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,14 @@ import (
 
 // bounceWindow is the time within which a lost address must be ready again to count as a bounce.
 const bounceWindow = 2 * time.Minute
+
+// The recorder does not know the causes of lost addresses. It therefore counts only these aggregations over all causes,
+// by namespace and service.
+const (
+	LossesOfAnyCause = "sum(kubeflap_service_address_losses_total)"
+	LastLoss         = "max(kubeflap_service_last_loss_timestamp_seconds)"
+	LastLossSeries   = "count(kubeflap_service_last_loss_timestamp_seconds)"
+)
 
 // addressState is the state of an address in its Service. If an address has different states in several slices, the
 // highest of these values counts.
@@ -117,7 +126,9 @@ func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 		svc.resets[svc.selector]++
 		s.noteReset(key, seen)
 	}
-	for id := range union(before, after) {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for id := range all {
 		svc.count(id, before[id], after[id], seen)
 		if foreign[id] && after[id] == absent && readyOnes(after) > 0 {
 			svc.lastLost = lastLost
@@ -156,19 +167,13 @@ func (svc *service) count(id string, before, after addressState, seen time.Time)
 	}
 }
 
-// addressesOf merges the addresses of all slices of a Service. It skips slices of an earlier Service with the same
-// name.
+// addressesOf merges the addresses of all slices of a Service.
 func (s *state) addressesOf(key types.NamespacedName, uid types.UID) map[string]addressState {
 	addresses := map[string]addressState{}
-	for _, slice := range s.slices {
-		if serviceOf(slice) != key || ownedByAnother(slice, uid) {
-			continue
-		}
-		for _, endpoint := range slice.Endpoints {
-			id := identity(endpoint)
-			addresses[id] = max(addresses[id], addressStateOf(endpoint.Conditions))
-		}
-	}
+	s.eachEndpoint(key, uid, func(endpoint discoveryv1.Endpoint, _ string) {
+		id := identity(endpoint)
+		addresses[id] = max(addresses[id], addressStateOf(endpoint.Conditions))
+	})
 	return addresses
 }
 
@@ -200,17 +205,6 @@ func addressStateOf(c discoveryv1.EndpointConditions) addressState {
 	}
 }
 
-func union(a, b map[string]addressState) map[string]bool {
-	all := map[string]bool{}
-	for id := range a {
-		all[id] = true
-	}
-	for id := range b {
-		all[id] = true
-	}
-	return all
-}
-
 func readyOnes(addresses map[string]addressState) int { return number(addresses, ready) }
 
 func number(addresses map[string]addressState, of addressState) int {
@@ -238,7 +232,13 @@ func (svc *service) counts(c Counts, key types.NamespacedName) {
 	set(svc.removed, "address_churn_total", "change", "removed")
 	set(svc.outages, "outages_total")
 	set(svc.bounces, "address_bounces_total")
-	svc.losses(c, key)
+	set(svc.lost, "addresses_lost_total")
+	labels := []string{"namespace", key.Namespace, "service", key.Name}
+	c.set(float64(svc.lost), LossesOfAnyCause, labels...)
+	if !svc.lastLost.IsZero() {
+		c.set(float64(svc.lastLost.UnixMicro())/1e6, LastLoss, labels...)
+		c.set(1, LastLossSeries, labels...)
+	}
 	for selector, n := range svc.resets {
 		set(n, "endpoints_resets_total", "selector", map[bool]string{true: "true", false: "false"}[selector])
 	}
