@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,11 +15,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -44,181 +42,115 @@ func TestChartInstalls(t *testing.T) {
 	for _, release := range releases(t) {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
-			installs(t, kubeflap, release)
+			d := newDesk(t, kubeflap, cluster.Options{Release: release, Nodes: 1})
+			d.run(d.installs)
 		})
 	}
 }
 
-func installs(t *testing.T, kubeflap string, release cluster.Release) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), longest)
-	t.Cleanup(cancel)
-	c, err := cluster.Start(ctx, cluster.Options{Release: release, Nodes: 1, Log: logger(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Stop)
-
-	runHelm(ctx, t, c, namespace, "install", "kubeflap", "../charts/kubeflap", "--create-namespace")
-	seen(ctx, t, c, kubeflap, namespace, "nodes", "leases", "pods", "services", "endpointslices", "endpoints")
-	onlyReads(ctx, t, c, namespace, map[string][]string{
+func (d *desk) installs() {
+	d.helm(namespace, "install", "kubeflap", "../charts/kubeflap", "--create-namespace")
+	d.checkSeen(namespace, "nodes", "leases", "pods", "services", "endpointslices", "endpoints")
+	d.checkOnlyReads(namespace, map[string][]string{
 		metav1.NamespaceDefault: slices.Concat(ofCluster, ofNamespaces), corev1.NamespaceNodeLease: slices.Concat(ofCluster, ofNamespaces, leases),
 		metav1.NamespaceSystem: slices.Concat(ofCluster, ofNamespaces, leases),
 	})
 
-	admin(ctx, t, c)
-	runHelm(ctx, t, c, tenant, "install", "kubeflap", "../charts/kubeflap", "--set", "scope.namespace="+tenant, "--kube-as-user", "tenant")
-	counts := seen(ctx, t, c, kubeflap, tenant, "pods", "services", "endpointslices", "endpoints")
+	d.admin()
+	d.helm(tenant, "install", "kubeflap", "../charts/kubeflap", "--set", "scope.namespace="+tenant, "--kube-as-user", "tenant")
+	counts := d.checkSeen(tenant, "pods", "services", "endpointslices", "endpoints")
 	for _, resource := range []string{"nodes", "leases"} {
 		if counts[truth.Series("kubeflap_watch_unavailable", "resource", resource, "reason", "forbidden")] != 1 {
-			t.Errorf("kubeflap does not log that %s are forbidden, although it only has permissions in one namespace", resource)
+			d.t.Errorf("kubeflap does not log that %s are forbidden, although it only has permissions in one namespace", resource)
 		}
 	}
-	onlyReads(ctx, t, c, tenant, map[string][]string{metav1.NamespaceDefault: nil, corev1.NamespaceNodeLease: nil, metav1.NamespaceSystem: nil, tenant: ofNamespaces})
-	runHelm(ctx, t, c, tenant, "uninstall", "kubeflap", "--kube-as-user", "tenant")
+	d.checkOnlyReads(tenant, map[string][]string{metav1.NamespaceDefault: nil, corev1.NamespaceNodeLease: nil, metav1.NamespaceSystem: nil, tenant: ofNamespaces})
+	d.helm(tenant, "uninstall", "kubeflap", "--kube-as-user", "tenant")
 
 	// Clear the namespaceOverride of the values file: that namespace does not exist here.
-	runHelm(ctx, t, c, namespace, "upgrade", "kubeflap", "../charts/kubeflap", "--values", "../charts/kubeflap/ci/everything-values.yaml",
+	d.helm(namespace, "upgrade", "kubeflap", "../charts/kubeflap", "--values", "../charts/kubeflap/ci/everything-values.yaml",
 		"--set", "namespaceOverride=,dashboards.enabled=true")
-	runHelm(ctx, t, c, namespace, "rollback", "kubeflap", "1")
-	runHelm(ctx, t, c, namespace, "uninstall", "kubeflap")
-	leavesNothing(ctx, t, c)
+	d.helm(namespace, "rollback", "kubeflap", "1")
+	d.helm(namespace, "uninstall", "kubeflap")
+	d.checkNothingLeft()
 
-	runHelm(ctx, t, c, namespace, "install", "kubeflap", "../charts/kubeflap")
-	runHelm(ctx, t, c, namespace, "uninstall", "kubeflap")
-	leavesNothing(ctx, t, c)
+	d.helm(namespace, "install", "kubeflap", "../charts/kubeflap")
+	d.helm(namespace, "uninstall", "kubeflap")
+	d.checkNothingLeft()
 
-	needsOperator(ctx, t, c)
+	d.checkNeedsOperator()
 	for _, verb := range []string{"apply", "delete"} {
-		out, err := exec.CommandContext(ctx, "../bin/kubectl", verb, "--kubeconfig", c.Kubeconfig, "--filename", "../deploy/kubeflap.yaml").CombinedOutput()
+		out, err := exec.CommandContext(d.ctx, "../bin/kubectl", verb, "--kubeconfig", d.cluster.Kubeconfig, "--filename", "../deploy/kubeflap.yaml").CombinedOutput()
 		if err != nil {
-			t.Fatalf("kubectl %s: %v: %s", verb, err, out)
+			d.t.Fatalf("kubectl %s: %v: %s", verb, err, out)
 		}
 	}
-	leavesNothing(ctx, t, c)
+	d.checkNothingLeft()
 }
 
-// needsOperator checks that Helm refuses Prometheus Operator objects while their CRDs are missing, with the error that
-// docs/troubleshooting.md quotes, and installs nothing.
-func needsOperator(ctx context.Context, t *testing.T, c *cluster.Cluster) {
-	t.Helper()
-	page, err := os.ReadFile("../docs/troubleshooting.md")
-	if err != nil {
-		t.Fatal(err)
+// checkNeedsOperator checks that Helm refuses Prometheus Operator objects while their CRDs are missing, with the error
+// that docs/troubleshooting.md quotes, and installs nothing.
+func (d *desk) checkNeedsOperator() {
+	out, err := exec.CommandContext(d.ctx, "../bin/helm", "install", "kubeflap", "../charts/kubeflap", "--set", "serviceMonitor.enabled=true",
+		"--namespace", namespace, "--kubeconfig", d.cluster.Kubeconfig).CombinedOutput()
+	said, page := `no matches for kind "ServiceMonitor"`, string(steps.Value(os.ReadFile("../docs/troubleshooting.md")))
+	if err == nil || !strings.Contains(string(out), said) || !strings.Contains(page, said) {
+		d.t.Errorf("without the Operator's CRDs: got error %v, want %s, as documented: %s", err, said, out)
 	}
-	out, err := exec.CommandContext(ctx, "../bin/helm", "install", "kubeflap", "../charts/kubeflap", "--set", "serviceMonitor.enabled=true",
-		"--namespace", namespace, "--kubeconfig", c.Kubeconfig).CombinedOutput()
-	if said := `no matches for kind "ServiceMonitor"`; err == nil || !strings.Contains(string(out), said) || !strings.Contains(string(page), said) {
-		t.Errorf("without the Operator's CRDs: got error %v, want %s, as documented: %s", err, said, out)
-	}
-	leavesNothing(ctx, t, c)
+	d.checkNothingLeft()
 }
 
 // admin creates the namespace tenant, and makes the user tenant its admin.
-func admin(ctx context.Context, t *testing.T, c *cluster.Cluster) {
-	t.Helper()
-	_, err := c.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.RoleBinding{
+func (d *desk) admin() {
+	steps.Value(d.cluster.Client.CoreV1().Namespaces().Create(d.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}}, metav1.CreateOptions{}))
+	steps.Value(d.cluster.Client.RbacV1().RoleBindings(tenant).Create(d.ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "admin"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "admin"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "tenant"}},
-	}
-	if _, err := c.Client.RbacV1().RoleBindings(tenant).Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))
 }
 
-func runHelm(ctx context.Context, t *testing.T, c *cluster.Cluster, namespace string, args ...string) (out []byte) {
-	t.Helper()
-	cmd := exec.CommandContext(ctx, "../bin/helm", append(args, "--namespace", namespace, "--kubeconfig", c.Kubeconfig)...)
-	var errOut strings.Builder
-	cmd.Stderr = &errOut
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("helm %s: %v\n%s%s", args[0], err, out, errOut.String())
-	}
-	return out
-}
-
-// seen runs kubeflap until it is ready, with the flags and the account of the chart's pods in a namespace. It checks
-// that kubeflap watches all the given resources, and returns its metrics.
-func seen(ctx context.Context, t *testing.T, c *cluster.Cluster, kubeflap, namespace string, resources ...string) truth.Counts {
-	t.Helper()
-	deployment, err := c.Client.AppsV1().Deployments(namespace).Get(ctx, "kubeflap", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	address, err1 := cluster.FreePort()
-	probes, err2 := cluster.FreePort()
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
-	pod := deployment.Spec.Template.Spec
-	kubeconfig, err := c.AccountKubeconfig(ctx, namespace, pod.ServiceAccountName)
-	if err != nil {
-		t.Fatal(err)
-	}
+// checkSeen runs kubeflap until it is ready, with the flags and the account of the chart's pods in a namespace. It
+// checks that kubeflap watches all the given resources, and returns its metrics.
+func (d *desk) checkSeen(namespace string, resources ...string) truth.Counts {
+	pod := steps.Value(d.cluster.Client.AppsV1().Deployments(namespace).Get(d.ctx, "kubeflap", metav1.GetOptions{})).Spec.Template.Spec
+	address, probes := steps.Value(cluster.FreePort()), steps.Value(cluster.FreePort())
 	here := strings.NewReplacer("--web.listen-address=:9969", "--web.listen-address="+address, "--web.probe-address=:9970", "--web.probe-address="+probes)
-	var args []string
-	for _, arg := range pod.Containers[0].Args {
-		args = append(args, here.Replace(arg))
+	args := []string{"--kubeconfig=" + steps.Value(d.cluster.AccountKubeconfig(d.ctx, namespace, pod.ServiceAccountName))}
+	for i, arg := range pod.Containers[0].Args {
+		args = slices.Insert(args, i, here.Replace(arg))
 	}
-	args = append(args, "--kubeconfig="+kubeconfig)
-	run, err := cluster.StartProcess("kubeflap", filepath.Join(t.TempDir(), "kubeflap.log"), cluster.Command{Path: kubeflap, Args: args})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(run.Stop)
-	ready := func(ctx context.Context) error { return compare.Ready(ctx, "http://"+probes) }
-	if err := run.Until(ctx, 3*time.Minute, "kubeflap to be ready", ready); err != nil {
-		t.Fatalf("%v\n%s", err, run.LogTail())
-	}
-	counts, err := compare.Scrape(ctx, "http://"+address+"/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := d.start(probes, args...)
+	counts := steps.Value(compare.Scrape(d.ctx, "http://"+address+"/metrics"))
 	for _, resource := range resources {
 		if counts[truth.Series("kubeflap_watch_synced", "resource", resource)] != 1 {
-			t.Errorf("in %s, the chart's permissions do not allow kubeflap to see %s:\n%s", namespace, resource, run.LogTail())
+			d.t.Errorf("in %s, the chart's permissions do not allow kubeflap to see %s:\n%s", namespace, resource, run.LogTail())
 		}
 	}
 	return counts
 }
 
-// leavesNothing checks that no object of any kind remains from the chart's release or from Helm. The garbage collector
-// removes the objects that the controllers created for the Deployment and the Service.
-func leavesNothing(ctx context.Context, t *testing.T, c *cluster.Cluster) {
-	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := metadata.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, lists, err := c.Client.Discovery().ServerGroupsAndResources()
-	if err != nil {
-		t.Fatal(err)
-	}
-	resources, err := discovery.GroupVersionResources(discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists))
-	if err != nil || len(resources) < 30 {
-		t.Fatalf("found only %d resources: %v", len(resources), err)
+// checkNothingLeft checks that no object of any kind remains from the chart's release or from Helm. The garbage
+// collector removes the objects that the controllers created for the Deployment and the Service.
+func (d *desk) checkNothingLeft() {
+	client := steps.Value(metadata.NewForConfig(d.cluster.Config))
+	_, lists, err := d.cluster.Client.Discovery().ServerGroupsAndResources()
+	steps.Must(err)
+	resources := steps.Value(discovery.GroupVersionResources(discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists)))
+	if len(resources) < 30 {
+		d.t.Fatalf("found only %d resources", len(resources))
 	}
 	for resource := range resources {
 		for _, labels := range []string{"app.kubernetes.io/instance=kubeflap", "owner=helm"} {
-			gone := func(ctx context.Context) error {
+			err := poll.Until(d.ctx, time.Minute, resource.Resource+" to be gone", func(ctx context.Context) error {
 				left, err := client.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: labels})
 				if err == nil && len(left.Items) > 0 {
 					err = fmt.Errorf("%s/%s still exists", left.Items[0].Namespace, left.Items[0].Name)
 				}
 				return err
-			}
-			if err := poll.Until(ctx, time.Minute, resource.Resource+" to be gone", gone); err != nil {
-				t.Error(err)
+			})
+			if err != nil {
+				d.t.Error(err)
 			}
 		}
 	}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"slices"
 	"strings"
-	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Resources that kubeflap may read: cluster-scoped, in each namespace, and in the namespaces of the node and control
@@ -28,12 +26,11 @@ var (
 	watchVerbs = []string{"list", "watch"}
 )
 
-// onlyReads checks the permissions of kubeflap's account in the namespace home, as the API server reports them.
+// checkOnlyReads checks the permissions of kubeflap's account in the namespace home, as the API server reports them.
 // resources lists, by namespace, the resources that the account must be able to read. Other than that, it must only
 // have the permissions that every account has.
-func onlyReads(ctx context.Context, t *testing.T, c *cluster.Cluster, home string, resources map[string][]string) {
-	t.Helper()
-	account, anybody := as(ctx, t, c, home, "kubeflap"), as(ctx, t, c, metav1.NamespaceSystem, "default")
+func (d *desk) checkOnlyReads(home string, resources map[string][]string) {
+	account, anybody := d.as(home, "kubeflap"), d.as(metav1.NamespaceSystem, "default")
 	for namespace, readable := range resources {
 		var want []string
 		for _, resource := range readable {
@@ -45,10 +42,10 @@ func onlyReads(ctx context.Context, t *testing.T, c *cluster.Cluster, home strin
 			want = append(want, "get namespaces kube-system") // its UID identifies the cluster
 		}
 		slices.Sort(want)
-		of := rulesOf(ctx, t, anybody, namespace)
-		got := slices.DeleteFunc(rulesOf(ctx, t, account, namespace), func(rule string) bool { return slices.Contains(of, rule) })
+		of := d.rulesOf(anybody, namespace)
+		got := slices.DeleteFunc(d.rulesOf(account, namespace), func(rule string) bool { return slices.Contains(of, rule) })
 		if !slices.Equal(got, want) {
-			t.Errorf("in %s, the account of %s has the additional permissions %q, want %q", namespace, home, got, want)
+			d.t.Errorf("in %s, the account of %s has the additional permissions %q, want %q", namespace, home, got, want)
 		}
 	}
 }
@@ -63,34 +60,18 @@ func verbsFor(namespace, resource string) []string {
 }
 
 // as returns a client with the permissions of a ServiceAccount.
-func as(ctx context.Context, t *testing.T, c *cluster.Cluster, namespace, name string) kubernetes.Interface {
-	t.Helper()
-	path, err := c.AccountKubeconfig(ctx, namespace, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+func (d *desk) as(namespace, name string) kubernetes.Interface {
+	config := steps.Value(clientcmd.BuildConfigFromFlags("", steps.Value(d.cluster.AccountKubeconfig(d.ctx, namespace, name))))
 	config.QPS = -1
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return steps.Value(kubernetes.NewForConfig(config))
 }
 
 // rulesOf returns the permissions of a client in a namespace, one entry for each verb and resource or URL.
-func rulesOf(ctx context.Context, t *testing.T, client kubernetes.Interface, namespace string) []string {
-	t.Helper()
+func (d *desk) rulesOf(client kubernetes.Interface, namespace string) []string {
 	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
-	review, err := client.AuthorizationV1().SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	review = steps.Value(client.AuthorizationV1().SelfSubjectRulesReviews().Create(d.ctx, review, metav1.CreateOptions{}))
 	if review.Status.Incomplete || review.Status.EvaluationError != "" {
-		t.Errorf("the list of permissions in %s is incomplete: %s", namespace, review.Status.EvaluationError)
+		d.t.Errorf("the list of permissions in %s is incomplete: %s", namespace, review.Status.EvaluationError)
 	}
 	var all []string
 	for _, rule := range review.Status.ResourceRules {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -22,6 +21,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // TestTerminal checks the terminal commands in a cluster with kubeflap installed from its chart. The commands find its
@@ -35,78 +35,80 @@ func TestTerminal(t *testing.T) {
 	for _, release := range releases(t) {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, kubeflap, release)
-			d.install()
-			d.permissions()
-			interrupted := d.advise()
-			d.incident()
-			interrupted()
+			d := newDesk(t, kubeflap, cluster.Options{
+				Release: release, Nodes: 3, ControllerManagerPod: true,
+				ControllerManagerFlags: []string{"--node-monitor-grace-period=24s", "--node-monitor-period=1s"},
+			})
+			d.run(func() {
+				address := d.install()
+				d.permissions()
+				interrupted := d.advise()
+				d.incident(address)
+				interrupted()
+			})
 		})
 	}
 }
 
-// desk is a cluster with kubeflap, and a user's terminal.
+// desk is a cluster, and a user's terminal.
 type desk struct {
 	t        *testing.T
 	ctx      context.Context
 	cluster  *cluster.Cluster
 	kubeflap string
-	// address and probes are the addresses on which kubeflap listens, with the IP address of the nodes.
-	address, probes string
-	// account is the path of the kubeconfig of kubeflap's account. run is the kubeflap process that uses it.
-	account string
-	run     *cluster.Process
 }
 
-func newDesk(t *testing.T, kubeflap string, release cluster.Release) *desk {
+func newDesk(t *testing.T, kubeflap string, options cluster.Options) *desk {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	t.Cleanup(cancel)
-	c, err := cluster.Start(ctx, cluster.Options{
-		Release: release, Nodes: 3, Log: logger(t), ControllerManagerPod: true,
-		ControllerManagerFlags: []string{"--node-monitor-grace-period=24s", "--node-monitor-period=1s"},
-	})
+	options.Log = logger(t)
+	c, err := cluster.Start(ctx, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Stop)
-	return &desk{t: t, ctx: ctx, cluster: c, kubeflap: kubeflap, address: nodeAddress(ctx, t, c), probes: nodeAddress(ctx, t, c)}
+	return &desk{t, ctx, c, kubeflap}
 }
 
-// nodeAddress returns a free port on the IP address of the nodes. All nodes have the address of this machine.
-func nodeAddress(ctx context.Context, t *testing.T, c *cluster.Cluster) string {
-	t.Helper()
-	node, err1 := c.Client.CoreV1().Nodes().Get(ctx, "node-1", metav1.GetOptions{})
-	free, err2 := cluster.FreePort()
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(free)
-	return net.JoinHostPort(node.Status.Addresses[0].Address, port)
-}
-
-// must fails the test after an error in a step that is not itself under test.
-func (d *desk) must(errs ...error) {
-	d.t.Helper()
-	if err := errors.Join(errs...); err != nil {
+// run fails the test if one of the steps fails.
+func (d *desk) run(do func()) {
+	if err := steps.Run(do); err != nil {
 		d.t.Fatal(err)
+	}
+}
+
+// start starts kubeflap, and waits until it is ready.
+func (d *desk) start(probes string, args ...string) *cluster.Process {
+	run := steps.Value(cluster.StartProcess("kubeflap", filepath.Join(d.t.TempDir(), "kubeflap.log"), cluster.Command{Path: d.kubeflap, Args: args}))
+	d.t.Cleanup(run.Stop)
+	ready := func(ctx context.Context) error { return compare.Ready(ctx, "http://"+probes) }
+	steps.Must(run.Until(d.ctx, 3*time.Minute, "kubeflap to be ready", ready))
+	return run
+}
+
+func (d *desk) helm(namespace string, args ...string) {
+	out, err := exec.CommandContext(d.ctx, "../bin/helm", append(args, "--namespace", namespace, "--kubeconfig", d.cluster.Kubeconfig)...).CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("helm %s: %v\n%s", args[0], err, out)
 	}
 }
 
 // install installs the chart with hostNetwork. It binds the pod to a node, because the cluster has no scheduler. The
 // kubelet runs no containers, but it probes the pod and marks it ready: kubeflap runs beside the cluster, with the
-// pod's account and address.
-func (d *desk) install() {
-	d.t.Helper()
-	_, port, _ := net.SplitHostPort(d.address)
-	_, probes, _ := net.SplitHostPort(d.probes)
-	runHelm(d.ctx, d.t, d.cluster, namespace, "install", "kubeflap", "../charts/kubeflap", "--create-namespace",
-		"--set", "hostNetwork=true,replicas=1,containerPort="+port+",probePort="+probes)
-	var err error
-	d.account, err = d.cluster.AccountKubeconfig(d.ctx, namespace, "kubeflap")
-	d.must(err, d.serve())
+// pod's account and on its address, which install returns. All nodes have the IP address of this machine.
+func (d *desk) install() (address string) {
+	node := steps.Value(d.cluster.Client.CoreV1().Nodes().Get(d.ctx, "node-1", metav1.GetOptions{}))
+	_, port, _ := net.SplitHostPort(steps.Value(cluster.FreePort()))
+	_, probePort, _ := net.SplitHostPort(steps.Value(cluster.FreePort()))
+	address = net.JoinHostPort(node.Status.Addresses[0].Address, port)
+	probes := net.JoinHostPort(node.Status.Addresses[0].Address, probePort)
+	d.helm(namespace, "install", "kubeflap", "../charts/kubeflap", "--create-namespace",
+		"--set", "hostNetwork=true,replicas=1,containerPort="+port+",probePort="+probePort)
+	account := steps.Value(d.cluster.AccountKubeconfig(d.ctx, namespace, "kubeflap"))
+	d.start(probes, "run", "--kubeconfig="+account, "--web.listen-address="+address, "--web.probe-address="+probes)
 	pods := d.cluster.Client.CoreV1().Pods(namespace)
-	d.must(poll.Until(d.ctx, time.Minute, "the chart's pod", func(ctx context.Context) error {
+	steps.Must(poll.Until(d.ctx, time.Minute, "the chart's pod", func(ctx context.Context) error {
 		all, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=kubeflap"})
 		if err != nil || len(all.Items) == 0 {
 			return fmt.Errorf("no pod: %w", err)
@@ -115,41 +117,25 @@ func (d *desk) install() {
 		return pods.Bind(ctx, &corev1.Binding{ObjectMeta: meta, Target: corev1.ObjectReference{Kind: "Node", Name: "node-1"}}, metav1.CreateOptions{})
 	}))
 	d.makeWeb()
-}
-
-// serve starts kubeflap, and waits until it is ready.
-func (d *desk) serve(args ...string) (err error) {
-	args = append([]string{"run", "--kubeconfig=" + d.account, "--web.listen-address=" + d.address, "--web.probe-address=" + d.probes}, args...)
-	d.run, err = cluster.StartProcess("kubeflap", filepath.Join(d.t.TempDir(), "kubeflap.log"), cluster.Command{Path: d.kubeflap, Args: args})
-	if err != nil {
-		return err
-	}
-	d.t.Cleanup(d.run.Stop)
-	ready := func(ctx context.Context) error { return compare.Ready(ctx, "http://"+d.probes) }
-	return d.run.Until(d.ctx, time.Minute, "kubeflap to be ready", ready)
+	return address
 }
 
 // makeWeb creates a Service with two pods on node-2.
 func (d *desk) makeWeb() {
-	d.t.Helper()
-	labels := map[string]string{"app": "web"}
-	_, err1 := d.cluster.Client.CoreV1().Namespaces().Create(d.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}}, metav1.CreateOptions{})
-	_, err2 := d.cluster.Client.CoreV1().Services(tenant).Create(d.ctx, &corev1.Service{
+	core, labels := d.cluster.Client.CoreV1(), map[string]string{"app": "web"}
+	steps.Value(core.Namespaces().Create(d.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}}, metav1.CreateOptions{}))
+	steps.Value(core.Services(tenant).Create(d.ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}},
-	}, metav1.CreateOptions{})
-	d.must(err1, err2)
-	no := false
+	}, metav1.CreateOptions{}))
 	for _, name := range []string{"web-1", "web-2"} {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.PodSpec{
-			NodeName: "node-2", AutomountServiceAccountToken: &no, Containers: []corev1.Container{{Name: "web", Image: "web"}},
-		}}
-		_, err := d.cluster.Client.CoreV1().Pods(tenant).Create(d.ctx, pod, metav1.CreateOptions{})
-		d.must(err)
+		steps.Value(core.Pods(tenant).Create(d.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.PodSpec{
+			NodeName: "node-2", AutomountServiceAccountToken: new(false), Containers: []corev1.Container{{Name: "web", Image: "web"}},
+		}}, metav1.CreateOptions{}))
 	}
-	d.must(poll.Until(d.ctx, time.Minute, "two ready addresses", func(ctx context.Context) error {
-		found, err := d.cluster.Client.CoreV1().Endpoints(tenant).Get(ctx, "web", metav1.GetOptions{})
-		if err == nil && (len(found.Subsets) != 1 || len(found.Subsets[0].Addresses) != 2) {
-			err = fmt.Errorf("got subsets %v", found.Subsets)
+	steps.Must(poll.Until(d.ctx, time.Minute, "two ready addresses", func(ctx context.Context) error {
+		n, err := cluster.ReadyAddresses(ctx, d.cluster.Client, tenant, "web")
+		if err == nil && n != 2 {
+			err = fmt.Errorf("got %d", n)
 		}
 		return err
 	}))
@@ -157,7 +143,6 @@ func (d *desk) makeWeb() {
 
 // kubeflapSays runs a kubeflap command, and returns its output, its error output and its exit status.
 func (d *desk) kubeflapSays(kubeconfig string, args ...string) (out, errOut string, status int) {
-	d.t.Helper()
 	cmd := exec.CommandContext(d.ctx, d.kubeflap, append(args, "--kubeconfig="+kubeconfig)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -167,9 +152,8 @@ func (d *desk) kubeflapSays(kubeconfig string, args ...string) (out, errOut stri
 
 // until repeats `kubeflap incidents` until its output or error output matches the pattern, and returns the output.
 func (d *desk) until(kubeconfig, pattern string, args ...string) string {
-	d.t.Helper()
 	var out string
-	d.must(poll.Until(d.ctx, time.Minute, "output that matches "+pattern, func(context.Context) error {
+	steps.Must(poll.Until(d.ctx, time.Minute, "output that matches "+pattern, func(context.Context) error {
 		var errOut string
 		out, errOut, _ = d.kubeflapSays(kubeconfig, append([]string{"incidents"}, args...)...)
 		if !regexp.MustCompile(pattern).MatchString(out + errOut) {
@@ -182,12 +166,9 @@ func (d *desk) until(kubeconfig, pattern string, args ...string) string {
 
 // permissions grants a user one permission after another, and checks the output of `kubeflap incidents` each time.
 func (d *desk) permissions() {
-	d.t.Helper()
 	accounts := d.cluster.Client.CoreV1().ServiceAccounts(tenant)
-	_, err := accounts.Create(d.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader"}}, metav1.CreateOptions{})
-	d.must(err)
-	reader, err := d.cluster.AccountKubeconfig(d.ctx, tenant, "reader")
-	d.must(err)
+	steps.Value(accounts.Create(d.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader"}}, metav1.CreateOptions{}))
+	reader := steps.Value(d.cluster.AccountKubeconfig(d.ctx, tenant, "reader"))
 	const named = "--service=" + namespace + "/kubeflap"
 	d.until(reader, `cannot find kubeflap's Service: .* cannot list resource "services" .* in the namespace "default"\. Use --service`)
 	d.until(reader, `cannot get resource "services/proxy" .* \(grant the verb get on the resource services/proxy in the namespace monitoring\)`, named)
@@ -205,23 +186,20 @@ func (d *desk) permissions() {
 
 // grant gives the account reader a permission in kubeflap's namespace.
 func (d *desk) grant(name string, rule rbacv1.PolicyRule) {
-	d.t.Helper()
 	meta := metav1.ObjectMeta{Name: name}
-	_, err1 := d.cluster.Client.RbacV1().Roles(namespace).Create(d.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{})
-	_, err2 := d.cluster.Client.RbacV1().RoleBindings(namespace).Create(d.ctx, &rbacv1.RoleBinding{
+	steps.Value(d.cluster.Client.RbacV1().Roles(namespace).Create(d.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{}))
+	steps.Value(d.cluster.Client.RbacV1().RoleBindings(namespace).Create(d.ctx, &rbacv1.RoleBinding{
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: tenant, Name: "reader"}},
-	}, metav1.CreateOptions{})
-	d.must(err1, err2)
+	}, metav1.CreateOptions{}))
 }
 
 // incident pauses a kubelet until its node is Unknown, and checks the incident in every output format.
-func (d *desk) incident() {
-	d.t.Helper()
+func (d *desk) incident(address string) {
 	admin := d.cluster.Kubeconfig
-	d.must(d.cluster.Kubelets["node-2"].Pause())
+	steps.Must(d.cluster.Kubelets["node-2"].Pause())
 	d.until(admin, `(?m)^ID +STATE +AGE +LASTED +VERDICT +WHAT +HIT\n[0-9a-f]{8}  running .*  node +node node-2 +2 addresses of shop/web, down `)
-	d.must(d.cluster.Kubelets["node-2"].Resume())
+	steps.Must(d.cluster.Kubelets["node-2"].Resume())
 	table := d.until(admin, `\n[0-9a-f]{8}  recovered `)
 	id := strings.Fields(table)[7]
 
@@ -231,12 +209,11 @@ func (d *desk) incident() {
 	d.until(admin, "none of 1 incidents has an ID that begins with abad1dea", "abad1dea")
 	var fromJSON struct{ ID, Subject string }
 	out, _, _ := d.kubeflapSays(admin, "incidents", id, "--output=json")
-	d.must(json.Unmarshal([]byte(out), &fromJSON))
+	steps.Must(json.Unmarshal([]byte(out), &fromJSON))
 	if !strings.HasPrefix(fromJSON.ID, id) || fromJSON.Subject != "node-2" {
 		d.t.Errorf("the incident as JSON: %v", fromJSON)
 	}
-	reported, err := compare.Incidents(d.ctx, "http://"+d.address)
-	d.must(err)
+	reported := steps.Value(compare.Incidents(d.ctx, "http://"+address))
 	if len(reported.Incidents) != 1 || reported.Incidents[0].ID != fromJSON.ID {
 		d.t.Errorf("unexpected incidents in the API: %v", reported)
 	}
@@ -244,13 +221,12 @@ func (d *desk) incident() {
 
 // advise starts `kubeflap advise`. The returned function interrupts it, and checks its status, log and output.
 func (d *desk) advise() (interrupt func()) {
-	d.t.Helper()
 	var out, errOut bytes.Buffer
 	cmd := exec.CommandContext(d.ctx, d.kubeflap, "advise", "--for=1h", "--kubeconfig="+d.cluster.Kubeconfig)
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	d.must(cmd.Start())
+	steps.Must(cmd.Start())
 	return func() {
-		d.must(cmd.Process.Signal(os.Interrupt))
+		steps.Must(cmd.Process.Signal(os.Interrupt))
 		_ = cmd.Wait() // the exit status is more specific
 		pattern := regexp.MustCompile(`msg="interrupted: the advice is based on less time than --for" observed=\S+ for=1h0m0s\n`)
 		if status := cmd.ProcessState.ExitCode(); status != 3 || !pattern.MatchString(errOut.String()) {
