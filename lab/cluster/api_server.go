@@ -7,9 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"k8s.io/client-go/tools/clientcmd"
-
 	"github.com/kubeflap/kubeflap/lab/proxy"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // numbered returns the name of the i-th instance, counted from 0. The first three names are "name", "name-2" and
@@ -21,30 +20,29 @@ func numbered(name string, i int) string {
 	return fmt.Sprintf("%s-%d", name, i+1)
 }
 
-func (c *Cluster) startAPIServers(etcd string) error {
+func (c *Cluster) startAPIServers(etcd string) {
 	for i := range max(1, c.options.APIServers) {
 		endpoint := etcd
 		if c.options.EtcdLinked {
-			link, err := proxy.StartLink(strings.TrimPrefix(etcd, "http://"))
-			if err != nil {
-				return err
-			}
-			c.EtcdLinks, c.stops = append(c.EtcdLinks, link), append(c.stops, link.Stop)
+			link := c.link(etcd)
+			c.EtcdLinks = append(c.EtcdLinks, link)
 			endpoint = "http://" + link.Address
 		}
-		if err := c.startAPIServer(i, endpoint); err != nil {
-			return err
-		}
+		c.startAPIServer(i, endpoint)
 	}
 	c.APIServer = c.APIServers[0]
-	return nil
 }
 
-func (c *Cluster) startAPIServer(i int, etcd string) error {
-	listen, err := FreePort()
-	if err != nil {
-		return err
-	}
+// link starts a link to a URL. Stop stops it.
+func (c *Cluster) link(url string) *proxy.Link {
+	_, address, _ := strings.Cut(url, "://")
+	link := steps.Value(proxy.StartLink(address))
+	c.stops = append(c.stops, link.Stop)
+	return link
+}
+
+func (c *Cluster) startAPIServer(i int, etcd string) {
+	listen := steps.Value(FreePort())
 	_, port, _ := net.SplitHostPort(listen)
 	key := c.path("service-account.key")
 	flags := []string{
@@ -62,7 +60,7 @@ func (c *Cluster) startAPIServer(i int, etcd string) error {
 		// Without this plugin, pods can be created in a namespace that has no default ServiceAccount yet.
 		"--disable-admission-plugins=ServiceAccount",
 	}
-	command := Command{Path: c.binaries.Path("kube-apiserver"), Args: append(flags, c.options.APIServerFlags...)}
+	command := Command{Path: c.binaries.Path("kube-apiserver"), Args: append(flags, c.options.APIServerFlags...), Nice: c.options.Nice}
 	if c.options.APIServerMemory != "" {
 		command.Env = []string{"GOMEMLIMIT=" + c.options.APIServerMemory}
 	}
@@ -77,74 +75,44 @@ func (c *Cluster) startAPIServer(i int, etcd string) error {
 		command.Host = ""
 		p, err = StartProcess(name, c.LogPath(name), command)
 	}
-	if err != nil {
-		return err
-	}
+	steps.Must(err)
 	c.APIServers = append(c.APIServers, p)
 	c.addresses = append(c.addresses, "https://"+listen)
-	return nil
 }
 
 // writeKubeconfigs waits for the certificate of the i-th API server. Then it writes one kubeconfig per user for this
 // server.
-func (c *Cluster) writeKubeconfigs(ctx context.Context, i int, tokens map[string]string) error {
+func (c *Cluster) writeKubeconfigs(ctx context.Context, i int, tokens map[string]string) {
 	certificate := c.path(numbered("apiserver", i), "apiserver.crt") // the server generates it
-	err := c.until(ctx, "the API server's certificate", func(context.Context) error {
+	c.until(ctx, "the API server's certificate", func(context.Context) error {
 		_, err := os.Stat(certificate)
 		return err
 	})
-	if err != nil {
-		return err
-	}
 	for user, token := range tokens {
-		if err := writeKubeconfig(c.kubeconfig(numbered(user, i)), c.addresses[i], certificate, token); err != nil {
-			return err
-		}
+		steps.Must(writeKubeconfig(c.kubeconfig(numbered(user, i)), c.addresses[i], certificate, token))
 	}
-	return nil
 }
 
 // KubeconfigAt writes a copy of a kubeconfig. The copy has the same credentials, but uses the i-th API server, counted
 // from 0.
 func (c *Cluster) KubeconfigAt(i int, from string) (to string, err error) {
+	certificate, err := os.ReadFile(c.path(numbered("apiserver", i), "apiserver.crt"))
+	if err != nil {
+		return "", err
+	}
 	to = numbered(from, i)
-	return to, leadKubeconfig(from, to, c.addresses[i], c.path(numbered("apiserver", i), "apiserver.crt"))
+	return to, proxy.LeadKubeconfig(from, to, c.addresses[i], certificate)
 }
 
 // proxyControllerManager starts a proxy in front of the API server, and a link in front of this proxy. It returns the
 // path of a kubeconfig that connects the controller manager through both.
-func (c *Cluster) proxyControllerManager() (kubeconfig string, err error) {
-	if c.ControllerManagerProxy, err = proxy.Start(c.Config, "127.0.0.1:0"); err != nil {
-		return "", err
-	}
+func (c *Cluster) proxyControllerManager() (kubeconfig string) {
+	c.ControllerManagerProxy = steps.Value(proxy.Start(c.Config, "127.0.0.1:0"))
 	c.stops = append(c.stops, c.ControllerManagerProxy.Stop)
-	if c.ControllerManagerLink, err = proxy.StartLink(strings.TrimPrefix(c.ControllerManagerProxy.URL, "https://")); err != nil {
-		return "", err
-	}
-	c.stops = append(c.stops, c.ControllerManagerLink.Stop)
+	c.ControllerManagerLink = c.link(c.ControllerManagerProxy.URL)
 	direct := c.kubeconfig(userControllerManager)
 	kubeconfig = direct + "-proxied"
-	if err := c.ControllerManagerProxy.Kubeconfig(direct, kubeconfig); err != nil {
-		return "", err
-	}
-	return kubeconfig, leadKubeconfig(kubeconfig, kubeconfig, "https://"+c.ControllerManagerLink.Address, "")
-}
-
-// leadKubeconfig writes a copy of a kubeconfig with another server address. If certificate is not empty, it is the path
-// of the new server's certificate.
-func leadKubeconfig(from, to, address, certificate string) error {
-	config, err := clientcmd.LoadFromFile(from)
-	if err != nil {
-		return fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	for _, cluster := range config.Clusters {
-		cluster.Server = address
-		if certificate != "" {
-			cluster.CertificateAuthority = certificate
-		}
-	}
-	if err := clientcmd.WriteToFile(*config, to); err != nil {
-		return fmt.Errorf("write the kubeconfig: %w", err)
-	}
-	return nil
+	steps.Must(c.ControllerManagerProxy.Kubeconfig(direct, kubeconfig))
+	steps.Must(proxy.LeadKubeconfig(kubeconfig, kubeconfig, "https://"+c.ControllerManagerLink.Address, nil))
+	return kubeconfig
 }

@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/proxy"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // startTimeout is long, because the machine may be busy. An API server with thousands of nodes needs minutes to start.
@@ -111,84 +111,41 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		return nil, fmt.Errorf("create the cluster's directory: %w", err)
 	}
 	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}, KubeletLinks: map[string]*proxy.Link{}, Runtimes: map[string]*Runtime{}}
-	if err := c.start(ctx); err != nil {
+	if err := steps.Run(func() { c.start(ctx) }); err != nil {
 		c.Stop()
 		return nil, fmt.Errorf("start the cluster: %w", err)
 	}
 	return c, nil
 }
 
-func (c *Cluster) start(ctx context.Context) error {
+func (c *Cluster) start(ctx context.Context) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	tokens, err := c.writeCredentials()
-	if err != nil {
-		return err
+	tokens := c.writeCredentials()
+	c.startAPIServers(c.startEtcd())
+	for i := range c.APIServers {
+		c.writeKubeconfigs(ctx, i, tokens)
 	}
-	endpoint, err := c.startEtcd()
-	if err != nil {
-		return err
-	}
-	if err := c.startAPIServers(endpoint); err != nil {
-		return err
-	}
-	if err := c.connect(ctx, tokens); err != nil {
-		return err
-	}
-	for _, p := range append([]*Process{c.Etcd}, c.APIServers...) {
-		if err := p.Renice(c.options.Nice); err != nil {
-			return err
+	c.Kubeconfig = c.kubeconfig(userAdmin)
+	c.Config = steps.Value(clientcmd.BuildConfigFromFlags("", c.Kubeconfig))
+	c.Config.QPS = -1
+	c.Config.WarningHandler = rest.NoWarnings{}
+	c.Client = steps.Value(kubernetes.NewForConfig(c.Config))
+	c.until(ctx, "the API server", c.ReadyAPIServer)
+	if !c.options.NoControllerManager {
+		c.startControllerManager(ctx)
+		for i := range c.options.Nodes {
+			c.startKubelet(i)
 		}
-	}
-	if err := c.startNodes(ctx); err != nil {
-		return err
+		c.waitReady(ctx)
 	}
 	c.options.Log.Info("cluster is ready", "nodes", c.options.Nodes, "kubeconfig", c.Kubeconfig,
 		"took", time.Since(begin).Round(time.Millisecond))
-	return nil
-}
-
-// startNodes starts the controller manager and the kubelets, unless Options.NoControllerManager is set.
-func (c *Cluster) startNodes(ctx context.Context) error {
-	if c.options.NoControllerManager {
-		return nil
-	}
-	if err := c.startControllerManager(ctx); err != nil {
-		return err
-	}
-	for i := range c.options.Nodes {
-		if err := c.startKubelet(i); err != nil {
-			return err
-		}
-	}
-	return c.waitReady(ctx)
 }
 
 // NodeName returns the name of the i-th hollow node, counted from 0.
 func NodeName(i int) string { return fmt.Sprintf("node-%d", i+1) }
-
-// connect waits for the API servers, writes their kubeconfigs, and creates a client of the first server.
-func (c *Cluster) connect(ctx context.Context, tokens map[string]string) (err error) {
-	for i := range c.APIServers {
-		if err := c.writeKubeconfigs(ctx, i, tokens); err != nil {
-			return err
-		}
-	}
-	c.Kubeconfig = c.kubeconfig(userAdmin)
-	c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
-	if err != nil {
-		return fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	c.Config.QPS = -1
-	c.Config.WarningHandler = rest.NoWarnings{}
-	client, err := kubernetes.NewForConfig(c.Config)
-	if err != nil {
-		return fmt.Errorf("create a client: %w", err)
-	}
-	c.Client = client
-	return c.until(ctx, "the API server", c.ReadyAPIServer)
-}
 
 // ReadyAPIServer returns nil if the API server reports that it is ready.
 func (c *Cluster) ReadyAPIServer(ctx context.Context) error {
@@ -198,19 +155,9 @@ func (c *Cluster) ReadyAPIServer(ctx context.Context) error {
 	return nil
 }
 
-func (c *Cluster) until(ctx context.Context, what string, check func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	err := poll.Until(ctx, startTimeout, what, func(ctx context.Context) error {
-		if err := c.Alive(); err != nil {
-			cancel(err)
-		}
-		return check(ctx)
-	})
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return errors.Join(cause, err)
-	}
-	return err
+// until repeats the function check until it returns nil, or until a process of the cluster has exited.
+func (c *Cluster) until(ctx context.Context, what string, check func(context.Context) error) {
+	steps.Must(untilAlive(ctx, startTimeout, what, c.Alive, check))
 }
 
 // Alive returns nil if every process of the cluster is running.

@@ -4,35 +4,31 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubeflap/kubeflap/lab/proxy"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
-func (c *Cluster) startEtcd() (endpoint string, err error) {
+func (c *Cluster) startEtcd() (endpoint string) {
 	if c.options.Data != "" {
-		if err := os.CopyFS(c.path("etcd"), os.DirFS(c.options.Data)); err != nil {
-			return "", fmt.Errorf("copy the cluster's data: %w", err)
-		}
+		steps.Must(os.CopyFS(c.path("etcd"), os.DirFS(c.options.Data)))
 	}
-	client, err := FreePort()
-	if err != nil {
-		return "", err
-	}
-	peer, err := FreePort()
-	if err != nil {
-		return "", err
-	}
-	endpoint = "http://" + client
-	c.Etcd, err = c.run("etcd", "etcd",
+	endpoint = "http://" + steps.Value(FreePort())
+	peer := steps.Value(FreePort())
+	c.Etcd = c.run("etcd", "etcd", c.options.Nice,
 		"--data-dir="+c.path("etcd"),
 		"--listen-client-urls="+endpoint, "--advertise-client-urls="+endpoint,
 		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer,
@@ -41,20 +37,14 @@ func (c *Cluster) startEtcd() (endpoint string, err error) {
 		// 5,000 nodes need more than etcd's default of 2 GiB.
 		"--quota-backend-bytes=8589934592",
 	)
-	return endpoint, err
+	return endpoint
 }
 
-func (c *Cluster) startControllerManager(ctx context.Context) error {
-	listen, err := FreePort()
-	if err != nil {
-		return err
-	}
-	_, port, _ := net.SplitHostPort(listen)
+func (c *Cluster) startControllerManager(ctx context.Context) {
+	_, port, _ := net.SplitHostPort(steps.Value(FreePort()))
 	kubeconfig := c.kubeconfig(userControllerManager)
 	if c.options.ControllerManagerProxied {
-		if kubeconfig, err = c.proxyControllerManager(); err != nil {
-			return err
-		}
+		kubeconfig = c.proxyControllerManager()
 	}
 	flags := append([]string{
 		"--kubeconfig=" + kubeconfig,
@@ -67,29 +57,24 @@ func (c *Cluster) startControllerManager(ctx context.Context) error {
 		// process expires.
 		"--leader-elect=false",
 	}, c.options.ControllerManagerFlags...)
-	c.ControllerManager, err = c.run("kube-controller-manager", "kube-controller-manager", flags...)
-	if err != nil || !c.options.ControllerManagerPod {
-		return err
+	c.ControllerManager = c.run("kube-controller-manager", "kube-controller-manager", 0, flags...)
+	if c.options.ControllerManagerPod {
+		steps.Value(c.Client.CoreV1().Pods(metav1.NamespaceSystem).Create(ctx, controllerManagerPod(c.options.Release, flags), metav1.CreateOptions{}))
 	}
-	_, err = c.Client.CoreV1().Pods(metav1.NamespaceSystem).Create(ctx, controllerManagerPod(c.options.Release, flags), metav1.CreateOptions{})
-	if err != nil {
-		return fmt.Errorf("create the pod that shows the controller manager's flags: %w", err)
-	}
-	return nil
 }
 
 // controllerManagerPod returns a pod that looks like the mirror pod of a static pod. It lacks the mirror annotation.
 // With that annotation, the kubelet would delete the pod, because the node has no manifest for it.
 func controllerManagerPod(release Release, flags []string) *corev1.Pod {
 	const name = "kube-controller-manager"
-	node, no := NodeName(0), false
+	node := NodeName(0)
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name + "-" + node, Namespace: metav1.NamespaceSystem,
 			Labels: map[string]string{"component": name, "tier": "control-plane"},
 		},
 		Spec: corev1.PodSpec{
-			NodeName: node, HostNetwork: true, AutomountServiceAccountToken: &no,
+			NodeName: node, HostNetwork: true, AutomountServiceAccountToken: new(false),
 			PriorityClassName: "system-node-critical",
 			Containers: []corev1.Container{{
 				Name: name, Image: "registry.k8s.io/" + name + ":" + string(release),
@@ -115,7 +100,7 @@ func (c *Cluster) GracePeriod() (period time.Duration, shown bool) {
 // controllers are running.
 func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
 	var port string
-	for _, arg := range c.ControllerManager.args {
+	for _, arg := range c.ControllerManager.Args {
 		if _, err := fmt.Sscanf(arg, "--secure-port=%s", &port); err == nil {
 			break
 		}
@@ -141,68 +126,45 @@ func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
 }
 
 // startKubelet starts the i-th node's container runtime and its kubelet.
-func (c *Cluster) startKubelet(i int) error {
+func (c *Cluster) startKubelet(i int) {
 	node := NodeName(i)
 	socket := c.path(node + ".sock")
-	runtime, err := startRuntime(socket, i)
-	if err != nil {
-		return err
-	}
-	c.Runtimes[node] = runtime
-	if err := c.boot(node); err != nil {
-		return err
-	}
-	listen, err := FreePort()
-	if err != nil {
-		return err
-	}
-	_, port, _ := net.SplitHostPort(listen)
+	c.Runtimes[node] = steps.Value(startRuntime(socket, i))
+	steps.Must(c.boot(node))
+	_, port, _ := net.SplitHostPort(steps.Value(FreePort()))
 	kubeconfig := c.kubeconfig(numbered(userKubelet, i%max(1, c.options.KubeletServers)))
 	if c.options.KubeletsLinked {
-		link, err := proxy.StartLink(strings.TrimPrefix(c.Config.Host, "https://"))
-		if err != nil {
-			return err
-		}
-		c.KubeletLinks[node], c.stops = link, append(c.stops, link.Stop)
-		direct := kubeconfig
+		c.KubeletLinks[node] = c.link(c.Config.Host)
+		steps.Must(proxy.LeadKubeconfig(kubeconfig, kubeconfig+"-"+node, "https://"+c.KubeletLinks[node].Address, nil))
 		kubeconfig += "-" + node
-		if err := leadKubeconfig(direct, kubeconfig, "https://"+link.Address, ""); err != nil {
-			return err
-		}
 	}
-	c.Kubelets[node], err = c.run(node, "kubelet",
+	c.Kubelets[node] = c.run(node, "kubelet", 0,
 		"--name="+node, "--kubeconfig="+kubeconfig, "--runtime=unix://"+socket,
 		"--root-dir="+c.path(node), "--boot-id-file="+c.path(node+".boot-id"), "--port="+port,
 	)
-	return err
 }
 
 // boot writes a new boot ID for a node. The kubelet reads the boot ID when it starts.
 func (c *Cluster) boot(node string) error {
-	if err := os.WriteFile(c.path(node+".boot-id"), []byte(rand.Text()), 0o600); err != nil {
-		return fmt.Errorf("write the boot ID: %w", err)
-	}
-	return nil
+	return os.WriteFile(c.path(node+".boot-id"), []byte(rand.Text()), 0o600)
 }
 
 // run starts a component. Its log is in the cluster's directory.
-func (c *Cluster) run(name, binary string, args ...string) (*Process, error) {
-	return StartProcess(name, c.LogPath(name), Command{Path: c.binaries.Path(binary), Args: args})
+func (c *Cluster) run(name, binary string, nice int, args ...string) *Process {
+	return steps.Value(StartProcess(name, c.LogPath(name), Command{Path: c.binaries.Path(binary), Args: args, Nice: nice}))
 }
 
 // waitReady waits until the controller manager is healthy, its pod is Running, and all hollow nodes are Ready.
-func (c *Cluster) waitReady(ctx context.Context) error {
-	if err := c.until(ctx, "the controller manager", c.HealthyControllerManager); err != nil {
-		return err
-	}
-	err := c.until(ctx, "Ready nodes", func(ctx context.Context) error {
+func (c *Cluster) waitReady(ctx context.Context) {
+	c.until(ctx, "the controller manager", c.HealthyControllerManager)
+	c.until(ctx, "Ready nodes", func(ctx context.Context) error {
 		nodes, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
-			return fmt.Errorf("list nodes: %w", err)
+			return err
 		}
 		ready := 0
 		for i := range nodes.Items {
-			if hasReady(&nodes.Items[i], corev1.ConditionTrue) {
+			if isReady(&nodes.Items[i]) {
 				ready++
 			}
 		}
@@ -211,17 +173,47 @@ func (c *Cluster) waitReady(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil || !c.options.ControllerManagerPod {
-		return err
+	if !c.options.ControllerManagerPod {
+		return
 	}
-	return c.until(ctx, "the controller manager's pod", func(ctx context.Context) error {
+	c.until(ctx, "the controller manager's pod", func(ctx context.Context) error {
 		pods, err := c.Client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return fmt.Errorf("list pods: %w", err)
+		if err == nil && (len(pods.Items) == 0 || pods.Items[0].Status.Phase != corev1.PodRunning) {
+			err = errors.New("not running yet")
 		}
-		if len(pods.Items) == 0 || pods.Items[0].Status.Phase != corev1.PodRunning {
-			return fmt.Errorf("not running yet")
-		}
-		return nil
+		return err
 	})
+}
+
+func isReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// ReadyAddresses returns the number of ready addresses in a Service's EndpointSlices.
+func ReadyAddresses(ctx context.Context, client kubernetes.Interface, namespace, service string) (int, error) {
+	list, err := client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: discoveryv1.LabelServiceName + "=" + service,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("list slices: %w", err)
+	}
+	ready := map[string]bool{} // the two IPs of a dual-stack pod are one address, but are in two slices
+	for _, slice := range list.Items {
+		for _, endpoint := range slice.Endpoints {
+			if endpoint.Conditions.Ready != nil && *endpoint.Conditions.Ready {
+				ready[identity(endpoint)] = true
+			}
+		}
+	}
+	return len(ready), nil
+}
+
+// identity returns the UID of the endpoint's pod, or its IP address if it has no pod.
+func identity(endpoint discoveryv1.Endpoint) string {
+	if endpoint.TargetRef != nil {
+		return string(endpoint.TargetRef.UID)
+	}
+	return endpoint.Addresses[0]
 }

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // These are the users of the cluster. All are in the group system:masters. Their names identify the clients in the API
@@ -27,25 +29,19 @@ const (
 
 // writeCredentials creates a token for each user, and returns the tokens by user. It also creates the key with which
 // the API server signs ServiceAccount tokens.
-func (c *Cluster) writeCredentials() (map[string]string, error) {
+func (c *Cluster) writeCredentials() map[string]string {
 	tokens := map[string]string{}
 	var lines strings.Builder
 	for _, user := range []string{userAdmin, userControllerManager, userKubelet} {
 		tokens[user] = rand.Text()
 		fmt.Fprintf(&lines, "%s,%s,%s,system:masters\n", tokens[user], user, user)
 	}
-	if err := os.WriteFile(c.path("tokens.csv"), []byte(lines.String()), 0o600); err != nil {
-		return nil, fmt.Errorf("write tokens: %w", err)
-	}
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return nil, fmt.Errorf("generate the service account key: %w", err)
-	}
-	block := pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
-	if err := os.WriteFile(c.path("service-account.key"), pem.EncodeToMemory(&block), 0o600); err != nil {
-		return nil, fmt.Errorf("write the service account key: %w", err)
-	}
-	return tokens, nil
+	key := x509.MarshalPKCS1PrivateKey(steps.Value(rsa.GenerateKey(rand.Reader, 2048)))
+	steps.Must(
+		os.WriteFile(c.path("tokens.csv"), []byte(lines.String()), 0o600),
+		os.WriteFile(c.path("service-account.key"), pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: key}), 0o600),
+	)
+	return tokens
 }
 
 // tokenLasts is the lifetime of tokens. It is long, because some users keep a cluster running for days.

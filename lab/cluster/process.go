@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -22,10 +23,7 @@ type Process struct {
 	// LogPath is the path of the file with the component's output.
 	LogPath string
 
-	path string
-	args []string
-	env  []string
-	host string
+	Command
 
 	mu     sync.Mutex
 	pid    int
@@ -41,11 +39,13 @@ type Command struct {
 	Env []string
 	// Host is the host name that the program sees. Empty means the name of this machine.
 	Host string
+	// Nice is the niceness of the program, relative to the lab's own niceness.
+	Nice int
 }
 
 // StartProcess starts a command, and writes its output to the file logPath.
 func StartProcess(name, logPath string, c Command) (*Process, error) {
-	p := &Process{Name: name, LogPath: logPath, path: c.Path, args: c.Args, env: c.Env, host: c.Host}
+	p := &Process{Name: name, LogPath: logPath, Command: c}
 	return p, p.start()
 }
 
@@ -80,17 +80,21 @@ func (p *Process) start() error {
 	return nil
 }
 
-func (p *Process) command() *exec.Cmd {
-	cmd := exec.Command(p.path, p.args...)
-	if p.host != "" {
-		const renamed = `echo "$0" > /proc/sys/kernel/hostname && exec "$@"`
-		cmd = exec.Command("/bin/sh", append([]string{"-c", renamed, p.host, p.path}, p.args...)...)
+func (c *Command) command() *exec.Cmd {
+	args := append([]string{c.Path}, c.Args...)
+	if c.Nice != 0 {
+		args = append([]string{"nice", "-n", strconv.Itoa(c.Nice)}, args...)
 	}
-	cmd.Env = append(os.Environ(), p.env...)
+	if c.Host != "" {
+		const renamed = `echo "$0" > /proc/sys/kernel/hostname && exec "$@"`
+		args = append([]string{"/bin/sh", "-c", renamed, c.Host}, args...)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), c.Env...)
 	// A process in its own process group does not receive Ctrl-C. The lab can then stop all processes in order. If the
 	// lab is killed, the death signal stops the process.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if p.host != "" {
+	if c.Host != "" {
 		// In a new user namespace, an unprivileged user may set the host name.
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWUTS
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
@@ -104,20 +108,6 @@ func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pid
-}
-
-// Renice sets the niceness of the process and its group. The parameter by is the difference from the lab's own
-// niceness.
-func (p *Process) Renice(by int) error {
-	// The system call returns 20 minus the niceness, so that the result is never negative.
-	own, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
-	if err == nil && by != 0 {
-		err = syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), 20-own+by)
-	}
-	if err != nil {
-		return fmt.Errorf("renice %s: %w", p.Name, err)
-	}
-	return nil
 }
 
 // Pause stops the process with SIGSTOP, to simulate a machine that is overloaded.
@@ -178,22 +168,28 @@ func (p *Process) Alive() error {
 // Until calls the function check repeatedly until check returns nil. It gives up after the timeout, or if the process
 // has exited.
 func (p *Process) Until(ctx context.Context, timeout time.Duration, what string, check func(context.Context) error) error {
+	err := untilAlive(ctx, timeout, what, p.Alive, check)
+	if err != nil && p.Alive() == nil {
+		err = fmt.Errorf("%w\nthe log of %s ends with:\n%s", err, p.Name, p.LogTail())
+	}
+	return err
+}
+
+// untilAlive is like poll.Until, but gives up when the function alive returns an error.
+func untilAlive(ctx context.Context, timeout time.Duration, what string, alive func() error, check func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	err := poll.Until(ctx, timeout, what, func(ctx context.Context) error {
 		err := check(ctx)
-		if p.Alive() != nil {
+		if alive() != nil {
 			cancel()
 		}
 		return err
 	})
-	if err == nil {
-		return nil
+	if err != nil {
+		err = errors.Join(alive(), err)
 	}
-	if dead := p.Alive(); dead != nil {
-		return dead
-	}
-	return fmt.Errorf("%w\nthe log of %s ends with:\n%s", err, p.Name, p.LogTail())
+	return err
 }
 
 // LogTail returns the last 15 lines of the process's output.

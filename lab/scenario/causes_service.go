@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -48,7 +49,9 @@ func (p *probes) failPublished(l *Lab, service string) {
 		p.set(readiness, pod, failing)
 		status := statusOf(!failing)
 		l.Until(fmt.Sprintf("Ready %s of pod %s", status, pod), func(l *Lab) {
-			l.Must(cluster.PodReady(l.Ctx, l.Client, causesNamespace, pod, status))
+			conditions := get(l, l.Client.CoreV1().Pods(causesNamespace), pod).Status.Conditions
+			ready := slices.ContainsFunc(conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == status })
+			l.Expect(ready, "got conditions %v", conditions)
 		})
 	}
 }
