@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/cert"
 )
 
 // Proxy is an HTTPS server in front of the API server. It injects faults.
@@ -23,7 +24,8 @@ type Proxy struct {
 	// URL is the URL on which the proxy listens.
 	URL string
 
-	certificate certificate
+	// certificate is in PEM format. Clients must trust it.
+	certificate []byte
 	server      *http.Server
 	forward     *httputil.ReverseProxy
 	faults      faults
@@ -39,17 +41,19 @@ func Start(config *rest.Config, address string) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trust the API server: %w", err)
 	}
-	own, err := newCertificate()
+	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("sign the proxy's certificate: %w", err)
 	}
-	listener, err := tls.Listen("tcp", address, &tls.Config{
-		Certificates: []tls.Certificate{own.pair}, NextProtos: []string{"h2", "http/1.1"},
-	})
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return nil, fmt.Errorf("read the proxy's certificate: %w", err)
+	}
+	listener, err := tls.Listen("tcp", address, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}})
 	if err != nil {
 		return nil, fmt.Errorf("listen for kubeflap: %w", err)
 	}
-	p := &Proxy{URL: "https://" + listener.Addr().String(), certificate: own, faults: newFaults()}
+	p := &Proxy{URL: "https://" + listener.Addr().String(), certificate: certificate, faults: newFaults()}
 	silent := log.New(io.Discard, "", 0) // broken connections are expected
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
@@ -71,7 +75,7 @@ func (p *Proxy) Stop() { _ = p.server.Close() }
 
 // Kubeconfig writes a copy of a kubeconfig. The copy has the same credentials, but uses the proxy.
 func (p *Proxy) Kubeconfig(from, to string) error {
-	return LeadKubeconfig(from, to, p.URL, p.certificate.pem)
+	return LeadKubeconfig(from, to, p.URL, p.certificate)
 }
 
 // LeadKubeconfig writes a copy of a kubeconfig with another server address. If certificate is not nil, it is the

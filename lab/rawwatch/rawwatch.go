@@ -15,7 +15,12 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Part says what a record holds.
@@ -90,28 +95,19 @@ func New(config *rest.Config, out io.Writer) (*Recorder, error) {
 // Begin lists all resources, and starts to watch them. It returns after the streamed lists.
 func (r *Recorder) Begin(ctx context.Context) error {
 	ctx, r.stop = context.WithCancel(ctx)
-	body, err := r.get(ctx, "/version", nil)
-	if err != nil {
-		return err
-	}
-	text, err := readAll(body)
-	if err != nil {
-		return err
-	}
-	r.write(Record{Seen: time.Now(), Part: PartServer, Resource: "/version"}, text)
-	for _, resource := range resources() {
-		if err := r.begin(ctx, resource); err != nil {
-			return fmt.Errorf("record %s: %w", resource, err)
+	return steps.Run(func() {
+		r.write(Record{Part: PartServer, Resource: "/version"}, readAll(r.get(ctx, "/version", nil)))
+		for _, resource := range resources() {
+			r.begin(ctx, resource)
 		}
-	}
-	return nil
+	})
 }
 
 // Break ends all watches.
 func (r *Recorder) Break() {
 	r.stop()
 	r.running.Wait()
-	r.write(Record{Seen: time.Now(), Part: PartBreak}, nil)
+	r.write(Record{Part: PartBreak}, nil)
 }
 
 // End ends all watches, and returns the first error of the recording.
@@ -121,123 +117,82 @@ func (r *Recorder) End() error {
 	return r.err
 }
 
-func (r *Recorder) begin(ctx context.Context, resource string) error {
-	body, err := r.get(ctx, resource, nil)
-	if err != nil {
-		return err
-	}
-	list, err := readAll(body)
-	if err != nil {
-		return err
-	}
-	version, err := listVersion(list)
-	if err != nil {
-		return err
-	}
-	r.write(Record{Seen: time.Now(), Part: PartList, Resource: resource, Version: version}, list)
-	stream, err := r.get(ctx, resource, url.Values{
+func (r *Recorder) begin(ctx context.Context, resource string) {
+	list := readAll(r.get(ctx, resource, nil))
+	version := listVersion(list)
+	r.write(Record{Part: PartList, Resource: resource, Version: version}, list)
+	stream := r.get(ctx, resource, url.Values{
 		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "sendInitialEvents": {"true"},
 		"resourceVersionMatch": {"NotOlderThan"}, "resourceVersion": {version},
 	})
-	if err != nil {
-		return err
+	for end := false; !end; {
+		end = r.next(stream, resource, PartInitial)
 	}
-	for {
-		end, err := r.next(stream, resource, PartInitial)
-		if err != nil {
-			return errors.Join(err, stream.Close())
-		}
-		if end {
-			break
-		}
-	}
-	r.running.Go(func() { r.follow(ctx, stream, resource) })
-	return nil
-}
-
-func (r *Recorder) follow(ctx context.Context, stream io.ReadCloser, resource string) {
-	defer stream.Close()
-	for {
-		if _, err := r.next(stream, resource, PartEvent); err != nil {
-			if ctx.Err() == nil {
-				r.fail(fmt.Errorf("watch %s: %w", resource, err))
+	r.running.Go(func() {
+		defer stream.Close()
+		err := steps.Run(func() {
+			for {
+				r.next(stream, resource, PartEvent)
 			}
-			return
+		})
+		if ctx.Err() == nil {
+			r.fail(fmt.Errorf("watch %s: %w", resource, err))
 		}
-	}
+	})
 }
 
 // next reads and writes one watch event. It reports whether the event ends a streamed list.
-func (r *Recorder) next(stream io.Reader, resource string, part Part) (end bool, err error) {
-	frame, err := readFrame(stream)
-	if err != nil {
-		return false, err
-	}
-	kind, version, end, err := inspect(frame)
-	if err != nil {
-		return false, err
-	}
-	r.write(Record{Seen: time.Now(), Part: part, Resource: resource, Type: kind, Version: version}, frame)
-	return end, nil
+func (r *Recorder) next(stream io.Reader, resource string, part Part) (end bool) {
+	frame := readFrame(stream)
+	kind, version, end := inspect(frame)
+	r.write(Record{Part: part, Resource: resource, Type: kind, Version: version}, frame)
+	return end
 }
 
 // readFrame reads a watch event. Its length comes first, in four bytes (apimachinery, framer).
-func readFrame(stream io.Reader) ([]byte, error) {
+func readFrame(stream io.Reader) []byte {
 	var length [4]byte
-	if _, err := io.ReadFull(stream, length[:]); err != nil {
-		return nil, fmt.Errorf("read a frame's length: %w", err)
-	}
+	steps.Value(io.ReadFull(stream, length[:]))
 	n := binary.BigEndian.Uint32(length[:])
 	if n > maxFrame {
-		return nil, fmt.Errorf("a frame of %d bytes is too long", n)
+		steps.Must(fmt.Errorf("a frame of %d bytes is too long", n))
 	}
 	frame := make([]byte, n)
-	if _, err := io.ReadFull(stream, frame); err != nil {
-		return nil, fmt.Errorf("read a frame: %w", err)
-	}
-	return frame, nil
+	steps.Value(io.ReadFull(stream, frame))
+	return frame
 }
 
-func (r *Recorder) get(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
+func (r *Recorder) get(ctx context.Context, path string, query url.Values) io.ReadCloser {
 	address := strings.TrimSuffix(r.host, "/") + path
 	if query != nil {
 		address += "?" + query.Encode()
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
-	if err != nil {
-		return nil, fmt.Errorf("request %s: %w", path, err)
-	}
+	request := steps.Value(http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody))
 	if path != "/version" {
 		request.Header.Set("Accept", mediaType)
 	}
-	response, err := r.client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", path, err)
-	}
+	response := steps.Value(r.client.Do(request))
 	if response.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("get %s: %s", path, response.Status), response.Body.Close())
+		steps.Must(errors.Join(fmt.Errorf("get %s: %s", path, response.Status), response.Body.Close()))
 	}
-	return response.Body, nil
+	return response.Body
 }
 
-func readAll(body io.ReadCloser) ([]byte, error) {
-	text, err := io.ReadAll(body)
-	if err = errors.Join(err, body.Close()); err != nil {
-		return nil, fmt.Errorf("read a response: %w", err)
-	}
-	return text, nil
+func readAll(body io.ReadCloser) []byte {
+	defer body.Close()
+	return steps.Value(io.ReadAll(body))
 }
 
+// write writes a record with the current time.
 func (r *Recorder) write(x Record, body []byte) {
-	x.Size = len(body)
+	x.Seen, x.Size = time.Now(), len(body)
 	line, err := json.Marshal(x)
-	if err != nil {
-		r.fail(fmt.Errorf("write a record: %w", err))
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, err := r.out.Write(append(append(append(line, '\n'), body...), '\n')); err != nil && r.err == nil {
+	if err == nil {
+		_, err = r.out.Write(append(append(append(line, '\n'), body...), '\n'))
+	}
+	if r.err == nil && err != nil {
 		r.err = fmt.Errorf("write a record: %w", err)
 	}
 }
@@ -248,4 +203,26 @@ func (r *Recorder) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
+}
+
+// inspect returns the type of a watch event and the resourceVersion of its object. The result end is true for the
+// bookmark that ends a streamed list.
+func inspect(frame []byte) (kind, version string, end bool) {
+	event := &metav1.WatchEvent{}
+	steps.Must(event.Unmarshal(frame))
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(event.Object.Raw, nil, nil)
+	steps.Must(err)
+	if status, ok := object.(*metav1.Status); ok {
+		steps.Must(fmt.Errorf("the API server sent an error: %s", status.Message))
+	}
+	accessor := steps.Value(meta.Accessor(object))
+	end = accessor.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+	return event.Type, accessor.GetResourceVersion(), end
+}
+
+// listVersion returns the resourceVersion of a list.
+func listVersion(text []byte) string {
+	list, _, err := scheme.Codecs.UniversalDeserializer().Decode(text, nil, nil)
+	steps.Must(err)
+	return steps.Value(meta.ListAccessor(list)).GetResourceVersion()
 }
