@@ -28,8 +28,8 @@ type notice struct {
 	// object is the name of the object that contains the addresses, with its manager or writer. version is the object's
 	// resourceVersion when the addresses were first noted.
 	object, version string
-	// reported is set if the addresses have been reported.
-	reported bool
+	// reported is set if the addresses have been reported. `withdrawn` is set if they are withdrawn, not foreign.
+	reported, withdrawn bool
 }
 
 // noted returns the notice with the addresses that an object has now.
@@ -42,16 +42,6 @@ func (n *notice) noted(w written, addresses []event.UID, ready int) *notice {
 	}
 	n.addresses, n.ready = addresses, ready
 	return n
-}
-
-// turns reports whether the notice must be reported, or its end. It sets n.reported. The addresses are not reported if
-// `counts` is false.
-func (n *notice) turns(counts bool) bool {
-	if n == nil || n.reported == (counts && len(n.addresses) > 0) {
-		return false
-	}
-	n.reported = !n.reported
-	return true
 }
 
 // classify records the kind of an object's writer, and the foreign and the withdrawn addresses. If the manager of a slice
@@ -122,18 +112,15 @@ func (h *Source) noteForeign(w written, isForeign func(*event.Address) bool) {
 // Endpoints are ignored, because they omit addresses.
 func (h *Source) noteWithdrawn(w written) {
 	unready := maps.Clone(h.own)
+	maps.DeleteFunc(unready, func(_ event.UID, wasReady bool) bool { return !wasReady || h.Truncated })
 	for i := range w.addresses {
 		if w.addresses[i].Ready {
 			delete(unready, w.addresses[i].UID)
 		}
 	}
-	var missing []event.UID
-	for id, wasReady := range unready {
-		if wasReady && !h.Truncated {
-			missing = append(missing, id)
-		}
+	if h.withdrawn = h.withdrawn.noted(w, slices.Collect(maps.Keys(unready)), 0); h.withdrawn != nil {
+		h.withdrawn.withdrawn = true
 	}
-	h.withdrawn = h.withdrawn.noted(w, missing, 0)
 }
 
 // ReportedForeign returns the addresses that have been reported as foreign.
@@ -150,41 +137,36 @@ func (q *Losses) checkNotices(s *Service, t time.Time) {
 	owned := s.Current && s.hasSelector()
 	for _, h := range s.Sources {
 		// If the selector matches no pods, manually managed Endpoints are reported as a selector conflict instead.
-		q.checkForeign(s, h, t, owned && (h.Kind != event.KindEndpoints || !s.InConflict()))
+		q.check(s, h.foreign, t, owned && (h.Kind != event.KindEndpoints || !s.InConflict()))
 	}
 	for _, h := range s.Sources {
-		q.checkWithdrawn(s, h, t, owned)
+		q.check(s, h.withdrawn, t, owned)
 	}
 }
 
-func (q *Losses) checkForeign(s *Service, h *Source, t time.Time, counts bool) {
-	switch n := h.foreign; {
-	case !n.turns(counts):
+// check reports a notice or its end, if it must be reported. It reports no addresses unless `counts` is set.
+func (q *Losses) check(s *Service, n *notice, t time.Time, counts bool) {
+	if n == nil || n.reported == (counts && len(n.addresses) > 0) {
+		return
+	}
+	n.reported = !n.reported
+	count, trigger := len(n.addresses), transition.Trigger(s.UID, n.version)
+	switch {
+	case n.reported && n.withdrawn:
+		q.Report(s, transition.AddressesWithdrawn{At: at(t), Service: s.Name, Object: n.object, Count: count, Trigger: trigger})
 	case n.reported:
-		q.Report(s, transition.ForeignAddresses{
-			At: at(t), Service: s.Name, Object: n.object, Count: len(n.addresses), Ready: n.ready, Trigger: transition.Trigger(s.UID, n.version),
-		})
+		q.Report(s, transition.ForeignAddresses{At: at(t), Service: s.Name, Object: n.object, Count: count, Ready: n.ready, Trigger: trigger})
+	case n.withdrawn:
+		q.Report(s, transition.WithdrawnAddressesReturned{At: at(t), Service: s.Name, Object: n.object})
 	default:
 		q.Report(s, transition.ForeignAddressesEnded{At: at(t), Service: s.Name, Object: n.object})
 	}
 }
 
-func (q *Losses) checkWithdrawn(s *Service, h *Source, t time.Time, counts bool) {
-	switch n := h.withdrawn; {
-	case !n.turns(counts):
-	case n.reported:
-		q.Report(s, transition.AddressesWithdrawn{
-			At: at(t), Service: s.Name, Object: n.object, Count: len(n.addresses), Trigger: transition.Trigger(s.UID, n.version),
-		})
-	default:
-		q.Report(s, transition.WithdrawnAddressesReturned{At: at(t), Service: s.Name, Object: n.object})
-	}
-}
-
 // NoteLeft records that a source has left its Service.
 func (q *Losses) NoteLeft(s *Service, h *Source, t time.Time) {
-	q.checkForeign(s, h, t, false)
-	q.checkWithdrawn(s, h, t, false)
+	q.check(s, h.foreign, t, false)
+	q.check(s, h.withdrawn, t, false)
 }
 
 // ForeignAddresses returns the number of distinct foreign addresses of a Service. It returns 0 for a Service without a

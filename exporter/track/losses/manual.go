@@ -24,7 +24,7 @@ type Write struct {
 
 // Tally counts a Service's addresses. `manual` counts the manually managed addresses in one resource, either Endpoints
 // or EndpointSlices. `managed` counts the addresses with a targetRef in both resources.
-type Tally struct{ manual, managed int }
+type Tally struct{ manual, managed int32 }
 
 // Tally counts a Service's addresses. For a Service with a selector, it omits manually managed addresses in slices that
 // no Kubernetes controller manages, because no controller removes them.
@@ -41,13 +41,13 @@ func (s *Service) Tally(k event.Kind) (n Tally) {
 func (s *Service) hasSelector() bool { return len(s.Selector) > 0 }
 
 // ManualInEndpoints returns the number of manually managed addresses in the Endpoints object.
-func (s *Service) ManualInEndpoints() int { return s.Tally(event.KindEndpoints).manual }
+func (s *Service) ManualInEndpoints() int { return int(s.Tally(event.KindEndpoints).manual) }
 
 // Count updates the number of manually managed addresses, and reports a reset if none are left. It counts Endpoints and
 // slices separately. This way, it also detects Endpoints that are emptied and rewritten before the mirroring controller
 // runs.
 func (q *Losses) Count(s *Service, w Write, h *Source, held []event.Address) {
-	manual := 0
+	manual := int32(0)
 	for i := range held {
 		if held[i].ByHand {
 			manual++
@@ -56,7 +56,7 @@ func (q *Losses) Count(s *Service, w Write, h *Source, held []event.Address) {
 	if h.Kind == event.KindEndpoints && h.manual == 0 && manual > 0 {
 		h.appeared = w.Version
 	}
-	h.manual, h.managed = manual, len(held)-manual
+	h.manual, h.managed = manual, int32(len(held))-manual
 	if h.Mirrored && q.watches.IsSynced(event.KindEndpoints) {
 		h.manual = 0 // these addresses are counted in the Endpoints object
 		w.Before.manual = s.Tally(h.Kind).manual
@@ -91,10 +91,10 @@ func (q *Losses) compare(s *Service, w Write, k event.Kind, inEndpoints bool) {
 		}
 		s.cleared = selector
 		q.Report(s, transition.EndpointsReset{
-			At: at(w.At), Service: s.Name, Count: before.manual, BySelector: selector && inEndpoints, Trigger: transition.Trigger(s.UID, w.Version),
+			At: at(w.At), Service: s.Name, Count: int(before.manual), BySelector: selector && inEndpoints, Trigger: transition.Trigger(s.UID, w.Version),
 		})
 	case before.manual == 0 && now.manual > 0 && s.cleared && selector:
-		q.Report(s, transition.EndpointsRewritten{At: at(w.At), Service: s.Name, Count: now.manual})
+		q.Report(s, transition.EndpointsRewritten{At: at(w.At), Service: s.Name, Count: int(now.manual)})
 	}
 	q.Check(s, w.At)
 }

@@ -2,6 +2,7 @@ package losses
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -16,27 +17,33 @@ type SourceID struct {
 type Source struct {
 	SourceID
 	// Owner is the UID of the Service in the object's owner reference, or zero.
-	Owner   event.UID
-	entries []entry
-	ipv6    map[event.UID]netip.Addr
+	Owner event.UID
 	// Mirrored is set for a slice that mirrors Endpoints. controlled is set for a slice of the EndpointSlice
 	// controller. Truncated is set if the last version of the object omitted addresses.
 	Mirrored, controlled, Truncated bool
 	// Seen is set if the object has been seen since the last list began.
 	Seen bool
 
+	// steady is set if `writer` made the latest write.
+	steady bool
+	// keeper is the kind of writer.
+	keeper keeper
+	// overwritten is true for Endpoints that have been empty since they were first seen, although somebody had applied
+	// addresses to them.
+	overwritten bool
+	entries     []entry
+	// ipv6 holds the addresses that do not fit into their entries.
+	ipv6 map[event.UID]netip.Addr
 	// `writer` is a hash of the field manager that first wrote the addresses. If managerName writes the addresses
-	// later, `writer` becomes a hash of managerName. `newest` is a hash of the field manager of the latest write, or 0
-	// if unknown.
-	writer, newest uint64
+	// later, `writer` becomes a hash of managerName.
+	writer uint64
 	// `manual` counts the addresses without a targetRef, and `managed` counts the addresses with a targetRef. Only
 	// controllers write a targetRef.
-	manual, managed int
+	manual, managed int32
 	// appeared is the resourceVersion at which manually managed addresses appeared in Endpoints.
 	appeared string
-	// keeper is the kind of writer. `foreign` is the record of the foreign addresses, or nil. These addresses count as
+	// `foreign` is the record of the foreign addresses, or nil. These addresses count as
 	// foreign only if the Service has a selector.
-	keeper  keeper
 	foreign *notice
 	// `own` contains the addresses that were in the Endpoints object before a foreign writer changed it. The value is
 	// true if the address was ready. `own` is nil if the writer is not foreign.
@@ -46,9 +53,6 @@ type Source struct {
 	withdrawn *notice
 	// rivals holds the last writes by different writers to a Service without a selector, or is nil.
 	rivals *rivals
-	// overwritten is true for Endpoints that have been empty since they were first seen, although somebody had applied
-	// addresses to them.
-	overwritten bool
 }
 
 // NewSource returns a Source without addresses.
@@ -106,18 +110,17 @@ func (q *Losses) See(s *Service, h *Source, e event.Event) {
 // noteWriter records the writer of an object. If the writer changes to a name other than managerName, somebody has
 // edited a controller's object. An edit is recorded only if address states are read from this kind of object.
 func (h *Source) noteWriter(s *Service, e event.Event, writer string, read event.Kind) {
-	h.newest = 0
-	if writer == "" {
+	if h.steady = false; writer == "" {
 		return
 	}
 	is := event.Hash(writer)
-	h.newest = is
 	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.Kind == read {
 		s.edited = e.Seen
 	}
 	if h.writer == 0 || writer == managerName {
 		h.writer = is
 	}
+	h.steady = h.writer == is
 }
 
 // SeeDeleted records that the object was deleted. It ignores a deletion that kubeflap did not see, and objects of a kind
@@ -136,15 +139,6 @@ func (s *Service) SeeDeleted(h *Source, e event.Event, read event.Kind) {
 // writer of the object. It returns false if there are no objects. Slices that mirror Endpoints do not count, because
 // they contain another object's addresses.
 func (s *Service) hasSteadyWriter() bool {
-	steady := false
-	for _, h := range s.Sources {
-		switch {
-		case h.Mirrored:
-		case h.newest == 0 || h.newest != h.writer:
-			return false
-		default:
-			steady = true
-		}
-	}
-	return steady && !s.hasSelector()
+	own := slices.DeleteFunc(slices.Clone(s.Sources), func(h *Source) bool { return h.Mirrored })
+	return len(own) > 0 && !s.hasSelector() && !slices.ContainsFunc(own, func(h *Source) bool { return !h.steady })
 }

@@ -3,7 +3,6 @@ package pods
 import (
 	"maps"
 	"slices"
-	"unique"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -12,13 +11,13 @@ import (
 type label struct{ name, value string }
 
 // Selector is the pod selector of a Service. An empty Selector selects no pods.
-type Selector []unique.Handle[label]
+type Selector []label
 
 // NewSelector converts a Service's spec.selector.
 func NewSelector(of map[string]string) Selector {
 	s := make(Selector, 0, len(of))
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		s = append(s, unique.Make(label{name, of[name]}))
+		s = append(s, label{name, of[name]})
 	}
 	return s
 }
@@ -26,7 +25,7 @@ func NewSelector(of map[string]string) Selector {
 // selects reports whether the selector matches a pod's labels.
 func (s Selector) selects(labels map[string]string) bool {
 	for _, is := range s {
-		if value, ok := labels[is.Value().name]; !ok || value != is.Value().value {
+		if value, ok := labels[is.name]; !ok || value != is.value {
 			return false
 		}
 	}

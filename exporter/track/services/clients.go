@@ -64,7 +64,7 @@ type mistake struct {
 	change  transition.Transition
 }
 
-// clients holds the clients of one Service.
+// clients holds the clients of one Service, or is nil if nothing has changed for a while.
 type clients struct {
 	batches [transition.NumWindows]*batch
 	// recent contains the addresses that recently changed.
@@ -89,16 +89,18 @@ type recent struct {
 // is the time at which it then put the address back, or 0.
 type turns struct{ out, back event.Moment }
 
-func (c *clients) of(id event.UID) *recent {
-	r := c.recent[id]
-	if r == nil {
-		if c.recent == nil {
-			c.recent = map[event.UID]*recent{}
-		}
-		r = &recent{}
-		c.recent[id] = r
+func (s *service) current() *clients {
+	if s.clients == nil {
+		s.clients = &clients{recent: map[event.UID]*recent{}, updating: map[event.UID][transition.NumWindows]bool{}}
 	}
-	return r
+	return s.clients
+}
+
+func (c *clients) of(id event.UID) *recent {
+	if c.recent[id] == nil {
+		c.recent[id] = &recent{}
+	}
+	return c.recent[id]
 }
 
 // isOver reports whether the past no longer matters, if removals and returns before `oldest` do not matter.
@@ -111,7 +113,7 @@ func (r *recent) isOver(oldest event.Moment) bool {
 
 // noteTurned informs a Service's clients that an address became ready or stopped being ready.
 func (x *batching) noteTurned(s *service, id event.UID, wasReady bool, t time.Time) {
-	c := &s.clients
+	c := s.current()
 	if wasReady {
 		delete(c.updating, id)
 	}
@@ -139,11 +141,7 @@ func (x *batching) imageUpdated(s *service, id event.UID) {
 	if !s.IsReady(id, x.losses.ReadFrom) {
 		return
 	}
-	c := &s.clients
-	if c.updating == nil {
-		c.updating = map[event.UID][transition.NumWindows]bool{}
-	}
-	c.updating[id] = [transition.NumWindows]bool{}
+	s.current().updating[id] = [transition.NumWindows]bool{}
 }
 
 // CloseBatches applies the batches that are due by t, in order of time. It reports the bounces, and then the stale
@@ -231,7 +229,10 @@ func (x *batching) forget(all map[owned]*service, t time.Time) {
 	}
 	x.forgotten = t
 	for _, s := range all {
-		c := &s.clients
+		c := s.clients
+		if c == nil {
+			continue
+		}
 		maps.DeleteFunc(c.updating, func(id event.UID, _ [transition.NumWindows]bool) bool { return !x.pods.IsBeingUpdated(id, t) })
 		maps.DeleteFunc(c.recent, func(_ event.UID, r *recent) bool {
 			if t.Sub(x.watches.Time(r.left)) > x.bounceWindow {
@@ -239,8 +240,8 @@ func (x *batching) forget(all map[owned]*service, t time.Time) {
 			}
 			return r.isOver(x.oldest(t))
 		})
-		if len(c.recent) == 0 {
-			c.recent = nil
+		if len(c.recent)+len(c.updating) == 0 && c.readds == (ByWindow{}) && c.batches == [transition.NumWindows]*batch{} {
+			s.clients = nil
 		}
 	}
 }
@@ -270,8 +271,8 @@ type StaleReadds struct {
 // extended slice.
 func (r *registry) StaleReadds(into []StaleReadds) []StaleReadds {
 	for _, s := range r.inOrder() {
-		if s.clients.readds != (ByWindow{}) {
-			into = append(into, StaleReadds{s.Name, s.clients.readds})
+		if c := s.clients; c != nil && c.readds != (ByWindow{}) {
+			into = append(into, StaleReadds{s.Name, c.readds})
 		}
 	}
 	return into

@@ -82,7 +82,9 @@ func (x *Services) All(into []Service) []Service {
 // StartCounting sets the counters of all Services and clients to zero.
 func (x *Services) StartCounting() {
 	for _, s := range x.all {
-		s.counts, s.Counts, s.clients.readds = AddressCounts{}, losses.Counts{}, ByWindow{}
+		if s.counts, s.Counts = (AddressCounts{}), (losses.Counts{}); s.clients != nil {
+			s.clients.readds = ByWindow{}
+		}
 	}
 	x.namespaces.Reset()
 }

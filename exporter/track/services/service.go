@@ -22,7 +22,7 @@ type service struct {
 	publish bool
 
 	counts  AddressCounts
-	clients clients
+	clients *clients
 	// `marked` is set while the Service awaits a comparison. `diverging` contains the start of the disagreement about each
 	// address.
 	marked    bool
@@ -151,7 +151,10 @@ func (x *Services) makeCurrent(old *service, name transition.Service, uid event.
 func (x *Services) retire(s *service, e event.Event) {
 	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.Name, Earliest: x.watches.NotBefore(e.Kind, e.Seen)})
 	s.Current = false
-	s.clients.updating, s.clients.readds = nil, ByWindow{}
+	if c := s.clients; c != nil {
+		clear(c.updating)
+		c.readds = ByWindow{}
+	}
 	x.namespaces.Get(s.Name.Namespace, e.Seen).Leave(x.watches.Now())
 	x.forgetIfGone(s)
 }

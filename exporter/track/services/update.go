@@ -103,7 +103,7 @@ func (x *Services) countChange(u *update, a losses.Changed) {
 
 func (x *Services) noteLoss(u *update, a losses.Changed, named transition.Address) {
 	// After a break of the watch, the address can have stopped being ready at any time during the break.
-	r := u.clients.of(a.ID)
+	r := u.current().of(a.ID)
 	left := x.watches.NotBefore(x.losses.ReadFrom, u.At)
 	r.left, r.seen = x.watches.Moment(left), left.Equal(u.At)
 	l := &losses.Loss{
@@ -123,7 +123,7 @@ func (x *Services) noteLoss(u *update, a losses.Changed, named transition.Addres
 
 // noteReturn reports a bounce if a ready address was not ready for a short time.
 func (x *Services) noteReturn(u *update, named transition.Address) {
-	r := u.clients.recent[named.ID]
+	r := u.current().recent[named.ID]
 	if r == nil || r.left == 0 {
 		return
 	}
