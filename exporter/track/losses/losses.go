@@ -169,7 +169,7 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 		}
 	}
 	for len(s.unreported) > 0 && s.unreported[0].settled {
-		q.reportLoss(take(&s.unreported))
+		q.reportLoss(watches.Take(&s.unreported))
 	}
 }
 
@@ -228,13 +228,6 @@ func (s *Service) noteLast(t time.Time, why cause.Cause) {
 	default:
 		s.Last, s.LastCause = t, why
 	}
-}
-
-// take removes and returns the first element of a queue.
-func take[T any](queue *[]T) T {
-	first := (*queue)[0]
-	*queue = (*queue)[1:]
-	return first
 }
 
 func at(t time.Time) transition.At { return transition.At{Time: t} }

@@ -61,7 +61,7 @@ func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 // settleFirst settles the first loss of a queue with its most likely cause. If a watch with evidence may lag, it moves
 // the loss to the queue `next` instead, unless that is nil.
 func (q *Losses) settleFirst(queue, next *[]*Loss) {
-	l := take(queue)
+	l := watches.Take(queue)
 	if l.settled {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // keepDeletedFor is the time for which the state of a deleted pod is kept.
@@ -42,8 +43,7 @@ func (x *Pods) rememberDeleted(id event.UID, p *Pod, e event.Event) {
 // Forget drops deleted pods after a while.
 func (x *Pods) Forget() {
 	for len(x.deletions) > 0 && x.watches.Now().Sub(x.deletions[0].at) > keepDeletedFor {
-		gone := x.deletions[0]
-		if x.deletions = x.deletions[1:]; x.recentlyDeleted[gone.id] == gone {
+		if gone := watches.Take(&x.deletions); x.recentlyDeleted[gone.id] == gone {
 			delete(x.recentlyDeleted, gone.id)
 		}
 	}

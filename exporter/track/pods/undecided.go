@@ -176,11 +176,7 @@ func (q *undecided) Due(by time.Time) (due time.Time, resolve func()) {
 	if next == nil || due.After(by) {
 		return time.Time{}, nil
 	}
-	return due, func() {
-		w := (*next)[0]
-		*next = (*next)[1:]
-		q.resolve(w)
-	}
+	return due, func() { q.resolve(watches.Take(next)) }
 }
 
 // dueOfProbe returns the time at which a loss with the tentative cause ProbeFailed must be resolved. kubeflap waits

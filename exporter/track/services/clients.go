@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -149,8 +150,7 @@ func (x *batching) imageUpdated(s *service, id event.UID) {
 func (x *batching) CloseBatches(t time.Time) {
 	var bounces, readds []mistake
 	for len(x.open) > 0 && !x.open[0].due.After(t) {
-		b := x.open[0]
-		x.open = x.open[1:]
+		b := watches.Take(&x.open)
 		b.service.clients.batches[b.window] = nil
 		if b.service.Current {
 			readds = append(readds, x.readd(b)...)

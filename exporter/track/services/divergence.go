@@ -6,6 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // divergesAfter is the duration after which a disagreement is reported. The controllers normally update the addresses
@@ -43,10 +44,9 @@ func (x *divergence) CompareAll(t time.Time) {
 // compareMarked makes the comparisons that are due at t.
 func (x *divergence) compareMarked(t time.Time) {
 	for len(x.marked) > 0 && t.Sub(x.marked[0].at) >= time.Second {
-		s, at := x.marked[0].service, x.marked[0].at
-		x.marked = x.marked[1:]
-		if s.marked = false; s.Current {
-			x.compareSources(s, at)
+		m := watches.Take(&x.marked)
+		if m.service.marked = false; m.service.Current {
+			x.compareSources(m.service, m.at)
 		}
 	}
 }
