@@ -18,7 +18,7 @@ func (w *wire) writers(meta []byte, field string) (last, other []byte) {
 		if member(w.field(f[7], 1), field) == nil {
 			continue
 		}
-		manager, t := f[1], w.time(f[4], time.Second)
+		manager, t := f[1], w.time(f[4])
 		if last == nil || !t.Before(lastTime) {
 			last, lastTime = manager, t
 		}

@@ -125,16 +125,15 @@ func integer(value []byte) int64 {
 
 func boolean(value []byte) bool { return integer(value) != 0 }
 
-// time decodes a metav1.Time or a metav1.MicroTime in UTC. If the field is absent, it returns the zero time. Like the API's
-// decoders, it truncates the time: to seconds, or to microseconds. Years are clamped to 0 to 9999. The API server accepts
-// other years, but recordings cannot contain them, because JSON does not support them.
-func (w *wire) time(data []byte, precision time.Duration) time.Time {
+// time decodes a metav1.Time or a metav1.MicroTime in UTC. The API server has truncated it. If the field is absent, time
+// returns the zero time. Years are clamped to 0 to 9999. The API server accepts other years, but recordings cannot contain
+// them, because JSON does not support them.
+func (w *wire) time(data []byte) time.Time {
 	if len(data) == 0 {
 		return time.Time{}
 	}
 	f := w.fields(data)
-	nanos := time.Duration(int32(integer(f[2]))).Truncate(precision)
-	switch t := time.Unix(integer(f[1]), int64(nanos)).UTC(); {
+	switch t := time.Unix(integer(f[1]), integer(f[2])).UTC(); {
 	case t.Year() > 9999:
 		return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	case t.Year() < 0:

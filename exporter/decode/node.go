@@ -2,7 +2,6 @@ package decode
 
 import (
 	"slices"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -16,7 +15,7 @@ const (
 func (r *Reader) node(x encoded) *event.Node {
 	spec, info := r.fields(x.spec), r.fields(r.fields(x.status)[7])
 	node := &event.Node{
-		Meta: r.meta(x.meta), Labels: map[string]string{}, DeletionTimestamp: r.time(r.field(x.meta, metaDeletion), time.Second),
+		Meta: r.meta(x.meta), Labels: map[string]string{}, DeletionTimestamp: r.time(r.field(x.meta, metaDeletion)),
 		ProviderID: r.text(spec[3]), Unschedulable: boolean(spec[4]), BootID: r.text(info[3]), KubeletVersion: r.text(info[7]),
 	}
 	known := event.NodeLabels()
@@ -29,7 +28,7 @@ func (r *Reader) node(x encoded) *event.Node {
 	for taint := range r.list(x.spec, nodeTaints) {
 		f := r.fields(taint)
 		node.Taints = append(node.Taints, event.Taint{
-			Key: r.text(f[1]), Value: r.text(f[2]), Effect: r.text(f[3]), Added: r.time(f[4], time.Second),
+			Key: r.text(f[1]), Value: r.text(f[2]), Effect: r.text(f[3]), Added: r.time(f[4]),
 		})
 	}
 	for condition := range r.list(x.status, nodeConditions) {
@@ -37,7 +36,7 @@ func (r *Reader) node(x encoded) *event.Node {
 		switch kind := event.LifecycleType(f[1]); {
 		case kind == "Ready" && node.Ready == nil:
 			node.Ready = r.condition(f)
-			node.Ready.LastHeartbeatTime = r.time(f[3], time.Second)
+			node.Ready.LastHeartbeatTime = r.time(f[3])
 		case kind.Known():
 			c := r.condition(f)
 			node.Lifecycle = append(node.Lifecycle, event.LifecycleCondition{
@@ -51,14 +50,14 @@ func (r *Reader) node(x encoded) *event.Node {
 // condition reads a condition of a node or a pod.
 func (r *Reader) condition(f fields) *event.Condition {
 	return &event.Condition{
-		Status: event.ParseStatus(string(f[2])), LastTransitionTime: r.time(f[4], time.Second),
+		Status: event.ParseStatus(string(f[2])), LastTransitionTime: r.time(f[4]),
 		Reason: r.text(f[5]), Message: r.text(f[6]),
 	}
 }
 
 func (r *Reader) lease(x encoded) *event.Lease {
 	spec := r.fields(x.spec)
-	return &event.Lease{Meta: r.meta(x.meta), DurationSeconds: int32(integer(spec[2])), RenewTime: r.time(spec[4], time.Microsecond)}
+	return &event.Lease{Meta: r.meta(x.meta), DurationSeconds: int32(integer(spec[2])), RenewTime: r.time(spec[4])}
 }
 
 // labelHostname is corev1.LabelHostname. API servers set it on their Lease (see completedConfig.New in
@@ -68,7 +67,7 @@ const labelHostname = "kubernetes.io/hostname"
 func (r *Reader) controlPlaneLease(x encoded) *event.ControlPlaneLease {
 	spec := r.fields(x.spec)
 	return &event.ControlPlaneLease{
-		Meta: r.meta(x.meta), Holder: r.text(spec[1]), RenewTime: r.time(spec[4], time.Microsecond),
+		Meta: r.meta(x.meta), Holder: r.text(spec[1]), RenewTime: r.time(spec[4]),
 		Host: r.text(r.entry(x.meta, metaLabels, labelHostname)),
 	}
 }

@@ -33,7 +33,7 @@ func (r *Reader) pod(x encoded) *event.Pod {
 	for number, value := range r.each(x.meta) {
 		switch number {
 		case metaDeletion:
-			pod.DeletionTimestamp = r.time(value, time.Second)
+			pod.DeletionTimestamp = r.time(value)
 		case metaOwners:
 			if o := r.fields(value); boolean(o[ownerController]) && pod.Owner == "" {
 				pod.Owner = string(o[ownerKind]) + "/" + string(o[ownerName])
@@ -118,9 +118,9 @@ func (r *Reader) container(spec, status []byte, statuses protowire.Number) event
 func (w *wire) state(data []byte) (state string, started time.Time) {
 	switch f := w.fields(data); {
 	case f[2] != nil:
-		return "running", w.time(w.field(f[2], 1), time.Second)
+		return "running", w.time(w.field(f[2], 1))
 	case f[3] != nil:
-		return "terminated", w.time(w.field(f[3], 5), time.Second)
+		return "terminated", w.time(w.field(f[3], 5))
 	}
 	return "waiting", time.Time{} // the default if no state is specified (see corev1.ContainerState)
 }

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"encoding/json"
 	"maps"
 	"reflect"
 	"strings"
@@ -12,6 +13,15 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
+
+func readPod(t *testing.T, r *Reader, pod *corev1.Pod) *event.Pod {
+	t.Helper()
+	var slim event.Pod
+	if err := json.Unmarshal(decoded(t, r, event.KindPod, pod), &slim); err != nil {
+		t.Fatal(err)
+	}
+	return &slim
+}
 
 func TestControllerManager(t *testing.T) {
 	for _, c := range []struct {
@@ -61,7 +71,15 @@ func TestControllerManager(t *testing.T) {
 func TestLabelsAreSharedIfEqual(t *testing.T) {
 	r := &Reader{}
 	read := func(labels map[string]string) map[string]string {
-		return readPod(t, r, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}}).Labels
+		data, err := (&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}}).Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := r.Object(event.KindPod, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.(*event.Pod).Labels
 	}
 	same := func(a, b map[string]string) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 	long := map[string]string{"a": strings.Repeat("x", maxCachedLabelBytes)}
