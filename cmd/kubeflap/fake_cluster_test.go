@@ -327,7 +327,7 @@ func (s *fakeCluster) readLeases(names []string) {
 		return
 	}
 	if s.stalled() > 0 || hasAny(s.cut, s.second()) {
-		s.after(3*time.Second, func() { s.note(event.KindLease, event.DirectReadAnswered, event.ReasonEtcdNotReady) })
+		s.after(3*time.Second, func() { s.note(event.KindLease, event.DirectReadAnswered, event.NotReady("etcd")) })
 		return
 	}
 	s.after(50*time.Millisecond, func() {

@@ -105,25 +105,21 @@ type Object interface {
 	Metadata() *Meta
 }
 
+var empty = [NumKinds]func() Object{
+	KindNode:              func() Object { return &Node{} },
+	KindLease:             func() Object { return &Lease{} },
+	KindPod:               func() Object { return &Pod{} },
+	KindService:           func() Object { return &Service{} },
+	KindEndpointSlice:     func() Object { return &EndpointSlice{} },
+	KindEndpoints:         func() Object { return &Endpoints{} },
+	KindCluster:           func() Object { return &Cluster{} },
+	KindControlPlaneLease: func() Object { return &ControlPlaneLease{} },
+}
+
 // New returns an empty object of the given kind, or nil if the kind is unknown.
 func New(k Kind) Object {
-	switch k {
-	case KindNode:
-		return &Node{}
-	case KindLease:
-		return &Lease{}
-	case KindPod:
-		return &Pod{}
-	case KindService:
-		return &Service{}
-	case KindEndpointSlice:
-		return &EndpointSlice{}
-	case KindEndpoints:
-		return &Endpoints{}
-	case KindCluster:
-		return &Cluster{}
-	case KindControlPlaneLease:
-		return &ControlPlaneLease{}
+	if int(k) >= NumKinds || empty[k] == nil {
+		return nil
 	}
-	return nil
+	return empty[k]()
 }

@@ -31,27 +31,18 @@ const (
 	ReasonOther       Reason = "error"
 )
 
-// The reasons of a DirectReadAnswered event if a check of /readyz failed. The API server defines the names of the
-// checks (apiserver, server/healthz).
-const (
-	ReasonEtcdNotReady          = Reason("etcd" + notReady)
-	ReasonEtcdReadinessNotReady = Reason("etcd-readiness" + notReady)
-	ReasonInformersNotReady     = Reason("informer-sync" + notReady)
-	ReasonPingNotReady          = Reason("ping" + notReady)
-	ReasonShutdownNotReady      = Reason("shutdown" + notReady)
-)
-
 const notReady = " not ready"
 
-// NotReady returns the Reason for a failed check of /readyz. Only some checks have a constant.
+// NotReady returns the reason of a DirectReadAnswered event if a check of /readyz failed.
 func NotReady(check string) Reason { return Reason(check + notReady) }
 
-// Known reports whether r is one of the constants above. These constants contain no names from a cluster.
+// Known reports whether r is one of the constants above, or names one of the API server's own checks (apiserver,
+// server/healthz). Such a reason contains no names from a cluster.
 func (r Reason) Known() bool {
 	switch r {
 	case ReasonEnded, ReasonSilent, ReasonExpired, ReasonForbidden, ReasonAbsent, ReasonUnauthorized, ReasonThrottled,
 		ReasonTimeout, ReasonRefused, ReasonConnectionLost, ReasonServerError, ReasonUnreadable, ReasonUnreachable, ReasonNotRunning, ReasonNotRecorded, ReasonOther,
-		ReasonEtcdNotReady, ReasonEtcdReadinessNotReady, ReasonInformersNotReady, ReasonPingNotReady, ReasonShutdownNotReady:
+		"etcd" + notReady, "etcd-readiness" + notReady, "informer-sync" + notReady, "ping" + notReady, "shutdown" + notReady:
 		return true
 	}
 	return false

@@ -15,11 +15,6 @@ var typeTexts = [...]string{
 	DirectReadStarted: "asking", DirectReadLease: "read", DirectReadAnswered: "answered", DirectReadUnanswered: "unanswered",
 }
 
-var traitTexts = [...]string{
-	TraitZone: "zone", TraitRegion: "region", TraitInstanceType: "instance type", TraitPool: "node pool",
-	TraitFaultDomain: "fault domain", TraitHost: "host",
-}
-
 var statusTexts = [...]string{StatusUnknown: "unknown", StatusTrue: "true", StatusFalse: "false"}
 
 func textOf[T ~uint8](texts []string, value T) string {

@@ -61,34 +61,21 @@ func (u *UID) UnmarshalText(text []byte) error {
 
 // parseUUID only accepts lower case. The API server compares UIDs as strings, so a UUID in upper case is a different
 // UID.
-func parseUUID[T string | []byte](s T) (UID, bool) {
-	var uid UID
-	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+func parseUUID[T string | []byte](s T) (uid UID, ok bool) {
+	if len(s) != 36 {
 		return uid, false
 	}
-	at := 0
-	for i := range uid {
-		if at == 8 || at == 13 || at == 18 || at == 23 {
-			at++
+	digits := make([]byte, 0, 36)
+	for i := range len(s) {
+		switch isDash := i == 8 || i == 13 || i == 18 || i == 23; {
+		case isDash != (s[i] == '-') || 'A' <= s[i] && s[i] <= 'F':
+			return uid, false
+		case !isDash:
+			digits = append(digits, s[i])
 		}
-		high, low := hexDigit(s[at]), hexDigit(s[at+1])
-		if high < 0 || low < 0 {
-			return UID{}, false
-		}
-		uid[i] = byte(high<<4 | low)
-		at += 2
 	}
-	return uid, true
-}
-
-func hexDigit(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	}
-	return -1
+	_, err := hex.Decode(uid[:], digits)
+	return uid, err == nil
 }
 
 func hashUID(s string) UID {

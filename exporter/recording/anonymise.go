@@ -125,7 +125,7 @@ func (a *Anonymiser) labels(original map[string]string) map[string]string {
 	for _, key := range slices.Sorted(maps.Keys(original)) {
 		newKey, noun := key, "value"
 		if at := slices.IndexFunc(known, func(l event.NodeLabel) bool { return l.Key == key }); at >= 0 {
-			noun = strings.ReplaceAll(known[at].Trait.String(), " ", "-")
+			noun = strings.ReplaceAll(known[at].Identifies, " ", "-")
 		} else if !podLabels.contain(key) {
 			newKey = a.pseudonym("key", "", key)
 		}

@@ -36,7 +36,7 @@ func tables() map[string][]row {
 		tables["fields of "+object.Name()] = fields(object)
 	}
 	for _, label := range event.NodeLabels() {
-		tables["labels of nodes"] = append(tables["labels of nodes"], row{label.Key, label.Trait.String()})
+		tables["labels of nodes"] = append(tables["labels of nodes"], row{label.Key, label.Identifies})
 	}
 	for eventType := event.Added; !strings.HasPrefix(eventType.String(), "invalid"); eventType++ {
 		object := map[bool]string{true: "yes", false: "no"}[eventType.HasObject()]

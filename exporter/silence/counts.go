@@ -27,6 +27,9 @@ type node struct {
 	// departure had been announced by that time. It is empty if there was no announcement.
 	becameLate time.Time
 	announced  string
+	// The field lateSince is the time of the last heartbeat if that was longer ago than half the grace period. It is zero
+	// if the departure was announced.
+	lateSince time.Time
 	// The field rebooted is the last time at which the node reported a new bootID. The field upgraded is the last time
 	// at which the node reported a different kubelet version. The field setBack is the last time at which its clock was
 	// set back, and `by` is the size of that clock step.
@@ -77,7 +80,6 @@ func (n *node) endedBy(t time.Time, shown time.Duration) *Silence {
 // NodeRemoved forgets a deleted Node.
 func (h *Store) NodeRemoved(name string) {
 	delete(h.nodes, name)
-	delete(h.late, name)
 }
 
 // NodeRebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
@@ -114,7 +116,7 @@ func (h *Store) ClockSetBack(name string, t time.Time, by time.Duration) {
 }
 
 // Recount counts the silence of a deleted Node, whose machine has registered again.
-func (h *Store) Recount(s *Silence) { h.of(s.Node).add(s, h.counter()) }
+func (h *Store) Recount(s *Silence) { h.of(s.Node).add(s, h) }
 
 // StartCounting sets the counters to zero at t.
 func (h *Store) StartCounting(t time.Time) {
@@ -124,26 +126,17 @@ func (h *Store) StartCounting(t time.Time) {
 	}
 }
 
-// counter decides how silences are counted.
-type counter struct {
-	// The silences that began before since are not counted.
-	since       time.Time
-	undisturbed time.Duration
-}
-
-func (h *Store) counter() counter { return counter{h.counting, h.Settings.Undisturbed()} }
-
-func (n *node) add(x *Silence, c counter) {
+func (n *node) add(x *Silence, h *Store) {
 	if n.revisable = append(n.revisable, x); len(n.revisable) > maxRevisable {
-		n.fold(1, c)
+		n.fold(1, h)
 	}
 }
 
 // fold removes the given number of silences from n.revisable, oldest first, and adds them to the counts in n.older. The
 // verdicts of these silences are then final.
-func (n *node) fold(some int, c counter) {
+func (n *node) fold(some int, h *Store) {
 	for _, x := range n.revisable[:some] {
-		n.older = c.counted(n.older, x, (*Judgement).Reviewed, x.Ended)
+		n.older = h.counted(n.older, x, x.Judgement.Reviewed, x.Ended)
 	}
 	n.revisable = slices.Delete(n.revisable, 0, some)
 }
@@ -155,18 +148,18 @@ func (h *Store) Sweep(t time.Time) {
 		if some < 0 {
 			some = len(n.revisable)
 		}
-		n.fold(some, h.counter())
+		n.fold(some, h)
 	}
 }
 
 // counted adds a silence to the counts of its node. It does not add silences that are explained and were shorter than
 // the grace period.
-func (c counter) counted(all []Sum, x *Silence, of func(*Judgement) verdict.Verdict, now time.Time) []Sum {
-	if x.Judgement == nil || !x.Began.After(c.since) || x.Short && x.Explained() {
+func (h *Store) counted(all []Sum, x *Silence, of func() verdict.Verdict, now time.Time) []Sum {
+	if x.Judgement == nil || !x.Began.After(h.counting) || x.Short && x.Explained() {
 		return all
 	}
-	ended, v := cmp.Or(x.Ended, now), of(x.Judgement)
-	reason := c.reasonOf(x, v, ended)
+	ended, v := cmp.Or(x.Ended, now), of()
+	reason := x.reason(v, ended, h.Settings.Undisturbed())
 	i := slices.IndexFunc(all, func(y Sum) bool { return y.Verdict == v && y.Reason == reason })
 	if i < 0 {
 		return append(all, Sum{x.Node, v, reason, 1, ended})
@@ -178,12 +171,12 @@ func (c counter) counted(all []Sum, x *Silence, of func(*Judgement) verdict.Verd
 	return all
 }
 
-// reasonOf returns a more precise reason than the verdict v about a silence.
-func (c counter) reasonOf(x *Silence, v verdict.Verdict, ended time.Time) verdict.Reason {
+// reason returns a more precise reason than the verdict v about a silence. Up to the length undisturbed, nothing is unusual.
+func (x *Silence) reason(v verdict.Verdict, ended time.Time, undisturbed time.Duration) verdict.Reason {
 	switch {
 	case x.Short:
 		return verdict.Late
-	case v != verdict.Node, ended.Sub(x.Began) <= c.undisturbed:
+	case v != verdict.Node, ended.Sub(x.Began) <= undisturbed:
 		return verdict.NoReason
 	case x.Announced != "":
 		return verdict.Announced
@@ -204,7 +197,7 @@ func (h *Store) Sums(now time.Time) (all []Sum) {
 	for _, name := range slices.Sorted(maps.Keys(h.nodes)) {
 		sums := slices.Clone(h.nodes[name].older)
 		for _, x := range h.nodes[name].revisable {
-			sums = h.counter().counted(sums, x, (*Judgement).Verdict, now)
+			sums = h.counted(sums, x, x.Judgement.Verdict, now)
 		}
 		slices.SortFunc(sums, func(a, b Sum) int {
 			return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.Reason, b.Reason))

@@ -29,23 +29,24 @@ func (s Settings) IsLate(interval time.Duration) bool {
 func (h *Store) BecameLate(name string, t, since time.Time, announced string) {
 	n := h.of(name)
 	n.becameLate, n.announced = t, announced
-	if announced != "" {
-		return
+	if announced == "" {
+		n.lateSince = since
 	}
-	if h.late == nil {
-		h.late = map[string]time.Time{}
-	}
-	h.late[name] = since
 }
 
 // NotLate records that a node is no longer late: it sent a heartbeat, or exceeded the grace period.
-func (h *Store) NotLate(node string) { delete(h.late, node) }
+func (h *Store) NotLate(node string) {
+	if n := h.nodes[node]; n != nil {
+		n.lateSince = time.Time{}
+	}
+}
 
 // LateNodes returns the late nodes, sorted by the time of their last heartbeat.
-func (h *Store) LateNodes() List {
-	all := make(List, 0, len(h.late))
-	for node, since := range h.late {
-		all = append(all, &Silence{Node: node, Began: since})
+func (h *Store) LateNodes() (all List) {
+	for name, n := range h.nodes {
+		if !n.lateSince.IsZero() {
+			all = append(all, &Silence{Node: name, Began: n.lateSince})
+		}
 	}
 	return ByBegan(all)
 }
@@ -64,7 +65,7 @@ func (h *Store) Arrived(name string, t time.Time, interval time.Duration, nodes 
 		if n.setBack.After(began) {
 			x.ClockBack = n.by
 		}
-		n.add(x, h.counter())
+		n.add(x, h)
 	}
 	h.arrived = append(h.arrived, x)
 	old := t.Add(-lateRemembered)

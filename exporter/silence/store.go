@@ -37,9 +37,6 @@ type Store struct {
 	// The list lost holds the silences in which nodes were lost over the last day, sorted by start. The list arrived
 	// holds the silences before the late heartbeats of the last day, in order of arrival.
 	lost, arrived List
-	// The map late contains the nodes whose last heartbeat is older than half the grace period. It maps each node to
-	// the time of that heartbeat.
-	late map[string]time.Time
 	// The map nodes holds the existing nodes with silences or late heartbeats.
 	nodes map[string]*node
 	// counting is the time of the last call of StartCounting. Older silences are not counted.
@@ -73,7 +70,7 @@ func (s Settings) CommonCauseWindow() time.Duration {
 // Add adds a silence in which a node was lost.
 func (h *Store) Add(s *Silence) {
 	h.insert(s)
-	h.of(s.Node).add(s, h.counter())
+	h.of(s.Node).add(s, h)
 }
 
 // insert adds a silence to the list lost. It removes silences that began more than 24 hours before the newest silence.

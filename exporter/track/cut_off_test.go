@@ -71,7 +71,7 @@ func (s *story) intervals() (all []float64) {
 // TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing checks that an error of one API server proves nothing
 // about nodes, because other API servers may reach etcd. The renewals that the watch shows later are decisive.
 func TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing(t *testing.T) {
-	for _, reason := range []event.Reason{event.ReasonEtcdNotReady, event.ReasonTimeout, event.ReasonServerError} {
+	for _, reason := range []event.Reason{event.NotReady("etcd"), event.ReasonTimeout, event.ReasonServerError} {
 		s := threeServers(t).failing(reason, 29.6, 125)
 		s.at(126).is(event.Added, &event.Cluster{Version: "v1.37.2"}).watch(event.Bookmark, event.Kinds()...) // these come from the API server's memory
 		s.breaks(event.ReasonEnded, event.KindPod).watch(event.Up, event.KindPod)
@@ -103,7 +103,7 @@ func TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing(t *testing.T) {
 // wait in the API server until etcd is back, and the watch then shows only these two. They are not a backlog of the
 // watch, because a renews again immediately and b 10 s later.
 func TestAStallOfEtcdBehindSeveralAPIServersIsCountedInHindsight(t *testing.T) {
-	s := threeServers(t).failing(event.ReasonEtcdNotReady, 29.6, 70)
+	s := threeServers(t).failing(event.NotReady("etcd"), 29.6, 70)
 	equal(t, "late while nothing can be known", s.at(75).lates(), 0)
 	s.at(75.1).modified(lease("a", 19), lease("b", 20))
 	equal(t, "late as long as it may be a backlog", s.at(75.2).lates(), 0)
@@ -139,7 +139,7 @@ func TestARenewalThatWaitedForEtcdTakesNothingBack(t *testing.T) {
 // TestANodeThatWasSilentWhileNothingCouldBeKnownIsCountedInHindsight checks the counts after the watch has caught up
 // and shown that b skipped its renewals from 30 s to 90 s.
 func TestANodeThatWasSilentWhileNothingCouldBeKnownIsCountedInHindsight(t *testing.T) {
-	s := threeServers(t).failing(event.ReasonEtcdNotReady, 29.6, 125).at(130)
+	s := threeServers(t).failing(event.NotReady("etcd"), 29.6, 125).at(130)
 	s.catchesUp(func(node string, at float64) bool { return node == "b" && at >= 30 && at < 100 })
 	equal(t, "late and missed", s.lates(), 2)
 	equal(t, "late and missed of b", s.node("b").LateHeartbeats+s.node("b").MissedHeartbeats, 2)
@@ -149,7 +149,7 @@ func TestANodeThatWasSilentWhileNothingCouldBeKnownIsCountedInHindsight(t *testi
 // TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing covers a status report that arrives before the renewals,
 // because the watches of nodes and Leases have no common order.
 func TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing(t *testing.T) {
-	s := threeServers(t).failing(event.ReasonEtcdNotReady, 29.6, 125)
+	s := threeServers(t).failing(event.NotReady("etcd"), 29.6, 125)
 	s.at(130).modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, LastTransitionTime: clock(0), LastHeartbeatTime: clock(60)}})
 	s.catchesUp(nil)
 	equal(t, "late", s.lates(), 0)
@@ -159,7 +159,7 @@ func TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing(t *testing.T) {
 // other path to etcd.
 func TestTheOnlyAPIServerThatCannotReadFromEtcdProvesThatNodesAreSilent(t *testing.T) {
 	s := threeNodes(t).lists(event.KindControlPlaneLease, apiServer("1", 0)).at(11.1).modified(apiServer("1", 10))
-	s.failing(event.ReasonEtcdNotReady, 29.6, 60)
+	s.failing(event.NotReady("etcd"), 29.6, 60)
 	equal(t, "late and missed", s.at(64).lates(), 6)
 	equal(t, "blind", s.blind(event.KindLease), 0)
 }
@@ -168,7 +168,7 @@ func TestTheOnlyAPIServerThatCannotReadFromEtcdProvesThatNodesAreSilent(t *testi
 // one API server or cannot count the API servers. After the watch has caught up, kubeflap must withdraw the silence,
 // even if a status report arrives first.
 func TestASilenceThatAnErrorSeemedToProveIsTakenBack(t *testing.T) {
-	s := threeNodes(t).failing(event.ReasonEtcdNotReady, 29.6, 125).at(130)
+	s := threeNodes(t).failing(event.NotReady("etcd"), 29.6, 125).at(130)
 	equal(t, "missed", s.misses(), 3)
 	s.modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, LastTransitionTime: clock(0), LastHeartbeatTime: clock(60)}})
 	s.catchesUp(nil)

@@ -107,7 +107,7 @@ func TestGracePeriods(t *testing.T) {
 			s.lists(event.KindLease, lease("a", 58), lease("b", 97), lease("c", 96)).renews(101, 139, "b", "c").at(140).modified(lease("a", 140))
 		}, "1 1 0-1 0 0 0 0 0"},
 		"a silence that was only a delay of the watch": {func(s *story) {
-			s.failing(event.ReasonEtcdNotReady, 29.6, 125).at(130).catchesUp(nil)
+			s.failing(event.NotReady("etcd"), 29.6, 125).at(130).catchesUp(nil)
 			equal(t, "taken back", count[transition.HeartbeatsWereInTime](s), 3)
 		}, "0 0 0 0 0 0 0 0"},
 	} {

@@ -24,15 +24,15 @@ func (a Address) Fields() Fields {
 	return Fields{Namespace: a.Namespace, Service: a.Name, Pod: a.Pod.Name, Node: a.Pod.Node, IP: a.IP}
 }
 
-func (a Address) sentence(format string, args ...any) string {
-	s := a.Service.String() + ": address"
+func (a Address) says(format string, args ...any) string {
+	s := "address "
 	if a.IP.IsValid() {
-		s += " " + a.IP.String()
+		s += a.IP.String() + " "
 	}
 	if a.Pod.Name != "" {
-		s += " (pod " + a.Pod.Name + ")"
+		s += "(pod " + a.Pod.Name + ") "
 	}
-	return s + fmt.Sprintf(format, args...)
+	return a.Service.says("%s%s", s, fmt.Sprintf(format, args...))
 }
 
 // AddressAdded means that an address was added to the Service.
@@ -42,7 +42,7 @@ type AddressAdded struct {
 	Ready bool
 }
 
-func (x AddressAdded) String() string { return x.sentence(" added") }
+func (x AddressAdded) String() string { return x.says("added") }
 
 // AddressReady means that an address of the Service became ready.
 type AddressReady struct {
@@ -50,7 +50,7 @@ type AddressReady struct {
 	Address
 }
 
-func (x AddressReady) String() string { return x.sentence(" is ready") }
+func (x AddressReady) String() string { return x.says("is ready") }
 
 // AddressLost means that the Service lost a ready address.
 type AddressLost struct {
@@ -82,12 +82,12 @@ type AddressLost struct {
 
 func (x AddressLost) String() string {
 	if x.Foreign {
-		return x.sentence(" removed: it was a foreign address of a Service with a selector")
+		return x.says("removed: it was a foreign address of a Service with a selector")
 	}
 	if x.Removed {
-		return x.sentence(" removed%s", causeSuffix(x.Cause))
+		return x.says("removed%s", causeSuffix(x.Cause))
 	}
-	return x.sentence(" is not ready%s", causeSuffix(x.Cause))
+	return x.says("is not ready%s", causeSuffix(x.Cause))
 }
 
 // PodsReplacedAgain means that a Service lost more addresses within 10 minutes than it had, because its pods were deleted,
@@ -110,7 +110,7 @@ type AddressRemoved struct {
 	Address
 }
 
-func (x AddressRemoved) String() string { return x.sentence(" removed") }
+func (x AddressRemoved) String() string { return x.says("removed") }
 
 // AddressBounced means that an address became ready again soon after it stopped being ready.
 type AddressBounced struct {
@@ -127,7 +127,7 @@ func (x AddressBounced) String() string {
 	if x.AtMost {
 		most = "at most "
 	}
-	return x.sentence(" is back in rotation after %s%s", most, round(x.Away))
+	return x.says("is back in rotation after %s%s", most, round(x.Away))
 }
 
 // AddressLeftOut means that an unready address is missing from a truncated Endpoints object. The address may still
@@ -137,9 +137,7 @@ type AddressLeftOut struct {
 	Address
 }
 
-func (x AddressLeftOut) String() string {
-	return x.sentence(" was left out of the truncated Endpoints")
-}
+func (x AddressLeftOut) String() string { return x.says("was left out of the truncated Endpoints") }
 
 // AddressFollowedPod means that the readiness of an address changed because the readiness of its pod changed.
 type AddressFollowedPod struct {
@@ -151,7 +149,7 @@ type AddressFollowedPod struct {
 }
 
 func (x AddressFollowedPod) String() string {
-	return x.sentence(" turned %s %s after its pod", Readiness(x.Ready), round(x.Delay))
+	return x.says("turned %s %s after its pod", Readiness(x.Ready), round(x.Delay))
 }
 
 // Readiness returns the value of the `to` label for a ready or unready address.
@@ -181,7 +179,7 @@ type ConsumerBounced struct {
 }
 
 func (x ConsumerBounced) String() string {
-	return fmt.Sprintf("%s: a client that batches updates for %s would have added an address and removed it again", x.Service, x.Window)
+	return x.Service.says("a client that batches updates for %s would have added an address and removed it again", x.Window)
 }
 
 // ConsumerReaddedStale means that a hypothetical client that batches endpoint updates would have added an address too
@@ -194,5 +192,5 @@ type ConsumerReaddedStale struct {
 }
 
 func (x ConsumerReaddedStale) String() string {
-	return fmt.Sprintf("%s: a client that batches updates for %s would have added an address again while its container was being replaced", x.Service, x.Window)
+	return x.Service.says("a client that batches updates for %s would have added an address again while its container was being replaced", x.Window)
 }

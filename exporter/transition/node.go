@@ -16,6 +16,10 @@ type OfNode struct {
 // Fields returns the names of the affected objects, for structured log lines.
 func (x OfNode) Fields() Fields { return Fields{Node: x.Node} }
 
+func (x OfNode) says(format string, args ...any) string {
+	return "node " + x.Node + ": " + fmt.Sprintf(format, args...)
+}
+
 // HeartbeatSeen means that a heartbeat of the node arrived.
 type HeartbeatSeen struct {
 	OfNode
@@ -26,9 +30,7 @@ type HeartbeatSeen struct {
 	Unwatched bool
 }
 
-func (x HeartbeatSeen) String() string {
-	return fmt.Sprintf("node %s: heartbeat after %s", x.Node, round(x.Interval))
-}
+func (x HeartbeatSeen) String() string { return x.says("heartbeat after %s", round(x.Interval)) }
 
 // HeartbeatsResumed means that a silent node sends heartbeats again. The length of the silence is unknown, because the
 // node may have sent heartbeats while the watch was broken.
@@ -37,7 +39,7 @@ type HeartbeatsResumed struct {
 }
 
 func (x HeartbeatsResumed) String() string {
-	return "node " + x.Node + ": sends heartbeats again (they may have resumed while kubeflap did not watch)"
+	return x.says("sends heartbeats again (they may have resumed while kubeflap did not watch)")
 }
 
 // HeartbeatLate means that no heartbeat arrived for half the grace period.
@@ -57,7 +59,7 @@ type HeartbeatLate struct {
 }
 
 func (x HeartbeatLate) String() string {
-	return fmt.Sprintf("node %s: no heartbeat for %s (half of the grace period)", x.Node, round(x.Silence))
+	return x.says("no heartbeat for %s (half of the grace period)", round(x.Silence))
 }
 
 // HeartbeatMissed means that no heartbeat arrived for the whole grace period.
@@ -71,7 +73,7 @@ type HeartbeatMissed struct {
 }
 
 func (x HeartbeatMissed) String() string {
-	return fmt.Sprintf("node %s: no heartbeat for %s (the whole grace period)", x.Node, round(x.Silence))
+	return x.says("no heartbeat for %s (the whole grace period)", round(x.Silence))
 }
 
 // NodeFoundLost means that the node was lost before kubeflap began to watch it. In the first list, the node is Unknown,
@@ -92,9 +94,9 @@ type NodeFoundLost struct {
 }
 
 func (x NodeFoundLost) String() string {
-	s := fmt.Sprintf("node %s: lost before kubeflap started", x.Node)
+	s := x.says("lost before kubeflap started")
 	if x.Unknown {
-		s = fmt.Sprintf("node %s: Unknown before kubeflap started", x.Node)
+		s = x.says("Unknown before kubeflap started")
 	}
 	if x.Silence > 0 {
 		s += fmt.Sprintf(", last heartbeat %s ago by the node's clock", round(x.Silence))
@@ -111,7 +113,7 @@ type ClockSetBack struct {
 }
 
 func (x ClockSetBack) String() string {
-	return fmt.Sprintf("node %s: clock set back by %s. The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp", x.Node, round(x.By))
+	return x.says("clock set back by %s. The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp", round(x.By))
 }
 
 // HeartbeatsWereInTime means that an apparent silence was only a delay of the watch. By the node's clock, the
@@ -122,7 +124,7 @@ type HeartbeatsWereInTime struct {
 }
 
 func (x HeartbeatsWereInTime) String() string {
-	return fmt.Sprintf("node %s: heartbeats were on time, but the watch delivered them up to %s late", x.Node, round(x.Silence))
+	return x.says("heartbeats were on time, but the watch delivered them up to %s late", round(x.Silence))
 }
 
 // NodeReadyChanged means that the node's Ready condition changed.
@@ -143,7 +145,7 @@ func (x NodeReadyChanged) String() string {
 	if !x.Complete {
 		least = "at least "
 	}
-	s := fmt.Sprintf("node %s: Ready %s -> %s (%[2]s for %[4]s%[5]s)", x.Node, x.From, x.To, least, round(x.Lasted))
+	s := x.says("Ready %s -> %s (%[1]s for %[3]s%[4]s)", x.From, x.To, least, round(x.Lasted))
 	if age := x.HeartbeatAge(); x.To != event.StatusTrue && age > 0 {
 		s += fmt.Sprintf(", last heartbeat %s ago", round(age))
 	}
@@ -172,7 +174,7 @@ type NodeNotMarked struct {
 }
 
 func (x NodeNotMarked) String() string {
-	return fmt.Sprintf("node %s: no heartbeat for %s, but the node controller has not set Ready to Unknown", x.Node, round(x.Silence))
+	return x.says("no heartbeat for %s, but the node controller has not set Ready to Unknown", round(x.Silence))
 }
 
 // NodeReadyMissed means that Ready changed from Status to another status and back while the watch was broken.
@@ -183,7 +185,7 @@ type NodeReadyMissed struct {
 }
 
 func (x NodeReadyMissed) String() string {
-	return fmt.Sprintf("node %s: Ready changed from %s and back while the watch was broken", x.Node, x.Status)
+	return x.says("Ready changed from %s and back while the watch was broken", x.Status)
 }
 
 // NodeRebooted means that the node reports a new bootID.
@@ -191,18 +193,14 @@ type NodeRebooted struct {
 	OfNode
 }
 
-func (x NodeRebooted) String() string {
-	return fmt.Sprintf("node %s: the machine was rebooted", x.Node)
-}
+func (x NodeRebooted) String() string { return x.says("the machine was rebooted") }
 
 // KubeletUpgraded means that the node reports a different kubelet version.
 type KubeletUpgraded struct {
 	OfNode
 }
 
-func (x KubeletUpgraded) String() string {
-	return fmt.Sprintf("node %s: the kubelet reports a different version", x.Node)
-}
+func (x KubeletUpgraded) String() string { return x.says("the kubelet reports a different version") }
 
 // NodeRemoved means that the Node was deleted.
 type NodeRemoved struct {
@@ -211,7 +209,7 @@ type NodeRemoved struct {
 	Earliest time.Time
 }
 
-func (x NodeRemoved) String() string { return fmt.Sprintf("node %s: removed", x.Node) }
+func (x NodeRemoved) String() string { return x.says("removed") }
 
 // Machine says whether a recreated Node runs on the same machine as the deleted Node of the same name.
 type Machine uint8
@@ -235,9 +233,7 @@ type NodeReturned struct {
 	Machine Machine
 }
 
-func (x NodeReturned) String() string {
-	return fmt.Sprintf("node %s: created again: %s", x.Node, x.Machine)
-}
+func (x NodeReturned) String() string { return x.says("created again: %s", x.Machine) }
 
 // String describes the machine in words.
 func (m Machine) String() string {

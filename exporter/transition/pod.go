@@ -19,6 +19,10 @@ type Pod struct {
 // Fields returns the names of the affected objects, for structured log lines.
 func (p Pod) Fields() Fields { return Fields{Namespace: p.Namespace, Pod: p.Name, Node: p.Node} }
 
+func (p Pod) says(format string, args ...any) string {
+	return "pod " + p.Namespace + "/" + p.Name + ": " + fmt.Sprintf(format, args...)
+}
+
 // PodReadyChanged means that the pod's Ready condition changed.
 type PodReadyChanged struct {
 	At
@@ -31,9 +35,9 @@ type PodReadyChanged struct {
 
 func (x PodReadyChanged) String() string {
 	if x.To == event.StatusTrue {
-		return fmt.Sprintf("pod %s/%s: Ready again after %s", x.Namespace, x.Name, x.Cause)
+		return x.says("Ready again after %s", x.Cause)
 	}
-	return fmt.Sprintf("pod %s/%s: Ready %s -> %s%s", x.Namespace, x.Name, x.From, x.To, causeSuffix(x.Cause))
+	return x.says("Ready %s -> %s%s", x.From, x.To, causeSuffix(x.Cause))
 }
 
 // PodReadyWasStale means that Ready stayed True for a while after the image of a container changed or the container
@@ -46,7 +50,7 @@ type PodReadyWasStale struct {
 }
 
 func (x PodReadyWasStale) String() string {
-	return fmt.Sprintf("pod %s/%s: Ready stayed True for %s after its image changed or its container exited", x.Namespace, x.Name, round(x.Stale))
+	return x.says("Ready stayed True for %s after its image changed or its container exited", round(x.Stale))
 }
 
 // PodUpdatedInPlace means that the image of a container in a running pod changed.
@@ -57,9 +61,7 @@ type PodUpdatedInPlace struct {
 	Ready bool
 }
 
-func (x PodUpdatedInPlace) String() string {
-	return fmt.Sprintf("pod %s/%s: image changed in place", x.Namespace, x.Name)
-}
+func (x PodUpdatedInPlace) String() string { return x.says("image changed in place") }
 
 // PodRestartedSilently means that a container restarted while the pod's Ready condition stayed True.
 type PodRestartedSilently struct {
@@ -68,7 +70,7 @@ type PodRestartedSilently struct {
 }
 
 func (x PodRestartedSilently) String() string {
-	return fmt.Sprintf("pod %s/%s: a container restarted and the pod stayed Ready", x.Namespace, x.Name)
+	return x.says("a container restarted and the pod stayed Ready")
 }
 
 // PodEvicted means that the pod was deleted because its node is not Ready and has a NoExecute taint. See
@@ -84,5 +86,5 @@ type PodEvicted struct {
 }
 
 func (x PodEvicted) String() string {
-	return fmt.Sprintf("pod %s/%s: evicted %s after its node turned %s", x.Namespace, x.Name, round(x.After), x.Status)
+	return x.says("evicted %s after its node turned %s", round(x.After), x.Status)
 }

@@ -13,7 +13,9 @@ type Service struct{ Namespace, Name string }
 // Fields returns the names of the affected objects, for structured log lines.
 func (s Service) Fields() Fields { return Fields{Namespace: s.Namespace, Service: s.Name} }
 
-func (s Service) String() string { return "service " + s.Namespace + "/" + s.Name }
+func (s Service) says(format string, args ...any) string {
+	return "service " + s.Namespace + "/" + s.Name + ": " + fmt.Sprintf(format, args...)
+}
 
 // OutageStarted means that the Service lost its last ready address.
 type OutageStarted struct {
@@ -23,9 +25,7 @@ type OutageStarted struct {
 	Trigger uint64
 }
 
-func (x OutageStarted) String() string {
-	return x.Service.String() + ": no ready address left" + causeSuffix(x.Cause)
-}
+func (x OutageStarted) String() string { return x.says("no ready address left") + causeSuffix(x.Cause) }
 
 // OutageEnded means that the Service has a ready address again.
 type OutageEnded struct {
@@ -43,7 +43,7 @@ func (x OutageEnded) String() string {
 	if x.Complete {
 		about = ""
 	}
-	return fmt.Sprintf("%s: has a ready address again after %s%s without any%s", x.Service, about, round(x.Lasted), causeSuffix(x.Cause))
+	return x.says("has a ready address again after %s%s without any%s", about, round(x.Lasted), causeSuffix(x.Cause))
 }
 
 // EndpointsReset means that all manually managed addresses of the Service were removed.
@@ -57,7 +57,7 @@ type EndpointsReset struct {
 }
 
 func (x EndpointsReset) String() string {
-	s := fmt.Sprintf("%s: manually managed addresses removed (%d)", x.Service, x.Count)
+	s := x.says("manually managed addresses removed (%d)", x.Count)
 	if x.BySelector {
 		s += ": the Service has a selector that matches no pod; remove the selector"
 	}
@@ -73,7 +73,7 @@ type EndpointsRewritten struct {
 }
 
 func (x EndpointsRewritten) String() string {
-	return fmt.Sprintf("%s: manually managed addresses are back (%d): the endpoints controller will remove them again", x.Service, x.Count)
+	return x.says("manually managed addresses are back (%d): the endpoints controller will remove them again", x.Count)
 }
 
 // SelectorConflict means that the Service has both a selector and manually managed addresses, or had both before
@@ -89,9 +89,9 @@ type SelectorConflict struct {
 
 func (x SelectorConflict) String() string {
 	if x.Overwritten {
-		return x.Service.String() + ": manually managed addresses were overwritten before kubeflap saw them, because the Service has a selector that matches no pod"
+		return x.says("manually managed addresses were overwritten before kubeflap saw them, because the Service has a selector that matches no pod")
 	}
-	return fmt.Sprintf("%s: has a selector and manually managed addresses (%d), which the endpoints controller will remove", x.Service, x.Count)
+	return x.says("has a selector and manually managed addresses (%d), which the endpoints controller will remove", x.Count)
 }
 
 // SelectorConflictEnded means that the Service no longer has a selector, or no longer has manually managed addresses.
@@ -100,9 +100,7 @@ type SelectorConflictEnded struct {
 	Service
 }
 
-func (x SelectorConflictEnded) String() string {
-	return x.Service.String() + ": the selector conflict is resolved"
-}
+func (x SelectorConflictEnded) String() string { return x.says("the selector conflict is resolved") }
 
 // ForeignAddresses means that a Service with a selector has foreign addresses. These are addresses that neither a
 // Kubernetes controller nor a known manager of EndpointSlices wrote.
@@ -119,7 +117,7 @@ type ForeignAddresses struct {
 }
 
 func (x ForeignAddresses) String() string {
-	return fmt.Sprintf("%s: has a selector, and %d foreign addresses (%d ready) in %s", x.Service, x.Count, x.Ready, x.Object)
+	return x.says("has a selector, and %d foreign addresses (%d ready) in %s", x.Count, x.Ready, x.Object)
 }
 
 // ForeignAddressesEnded means that the EndpointSlice or Endpoints object no longer has foreign addresses, or that the
@@ -131,7 +129,7 @@ type ForeignAddressesEnded struct {
 }
 
 func (x ForeignAddressesEnded) String() string {
-	return fmt.Sprintf("%s: no more foreign addresses in %s", x.Service, x.Object)
+	return x.says("no more foreign addresses in %s", x.Object)
 }
 
 // AddressesWithdrawn means that somebody removed ready pod addresses from an Endpoints object that a controller
@@ -146,7 +144,7 @@ type AddressesWithdrawn struct {
 }
 
 func (x AddressesWithdrawn) String() string {
-	return fmt.Sprintf("%s: %d ready pod addresses were removed from %s, but not by a controller", x.Service, x.Count, x.Object)
+	return x.says("%d ready pod addresses were removed from %s, but not by a controller", x.Count, x.Object)
 }
 
 // WithdrawnAddressesReturned means that the withdrawn addresses are back, the Endpoints object was deleted, or the
@@ -158,7 +156,7 @@ type WithdrawnAddressesReturned struct {
 }
 
 func (x WithdrawnAddressesReturned) String() string {
-	return fmt.Sprintf("%s: the missing addresses are back in %s", x.Service, x.Object)
+	return x.says("the missing addresses are back in %s", x.Object)
 }
 
 // AddressesContested means that two writers keep undoing each other's changes to the addresses of a Service without a
@@ -173,7 +171,7 @@ type AddressesContested struct {
 }
 
 func (x AddressesContested) String() string {
-	return fmt.Sprintf("%s: %s and %s undo each other's changes to %s", x.Service, x.Writers[0], x.Writers[1], x.Object)
+	return x.says("%s and %s undo each other's changes to %s", x.Writers[0], x.Writers[1], x.Object)
 }
 
 // ServiceRemoved means that the Service was deleted.
@@ -184,4 +182,4 @@ type ServiceRemoved struct {
 	Earliest time.Time
 }
 
-func (x ServiceRemoved) String() string { return x.Service.String() + ": removed" }
+func (x ServiceRemoved) String() string { return x.says("removed") }
