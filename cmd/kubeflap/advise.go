@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -25,10 +24,9 @@ const adviceGiven exitStatus = 3
 
 // adviser holds the flags of the advise command.
 type adviser struct {
-	cluster           clusterFlags
+	instance
 	recording, output string
 	duration          time.Duration
-	remote            remote
 	settings          *settings
 }
 
@@ -44,7 +42,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 		"The cluster to advise on, if the kubeflap instance at --url serves several clusters.")
 	addFlag(cmd, "output", "Output format: text or json.", &a.output, oneOf("text", "json")).Default("text")
 	a.settings = addTrackerFlags(cmd)
-	recorded, served := func() bool { return a.recording != "" }, func() bool { return a.remote.url != "" }
+	recorded, served := func() bool { return a.recording != "" }, func() bool { return a.remote.url != nil }
 	live := append([]string{"namespace"}, forCluster...)
 	reject(cmd, recorded, "to --recording", append(live, "url")...)
 	reject(cmd, served, "to --url", slices.Concat(live, trackerFlags)...)
@@ -55,7 +53,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 func (a *adviser) advise(p program) error {
 	read := a.observe
 	switch {
-	case a.remote.url != "":
+	case a.remote.url != nil:
 		read = a.fetch
 	case a.recording != "":
 		read = a.replay
@@ -75,16 +73,12 @@ func (a *adviser) advise(p program) error {
 
 // fetch reads the report of a running kubeflap instance.
 func (a *adviser) fetch(p program) (given report.Report, err error) {
-	query := url.Values{}
-	if a.remote.cluster != "" {
-		query.Set("cluster", a.remote.cluster)
-	}
-	text, err := a.remote.get(p.ctx, api.AdvicePath, query)
+	text, err := a.remote.get(p.ctx, api.AdvicePath, a.query())
 	if err != nil {
 		return given, err
 	}
 	if err := json.Unmarshal(text, &given); err != nil || given.Version == 0 {
-		return given, fmt.Errorf("%s is not kubeflap, or its version of kubeflap does not serve %s", redacted(a.remote.url), api.AdvicePath)
+		return given, fmt.Errorf("%s is not kubeflap, or its version of kubeflap does not serve %s", a.remote.url.Redacted(), api.AdvicePath)
 	}
 	return given, nil
 }

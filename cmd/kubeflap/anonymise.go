@@ -14,8 +14,7 @@ func registerAnonymise(app *kingpin.Application) (string, command) {
 	from := cmd.Arg("recording", "A recording, or a --data.dir directory.").Required().String()
 	file := cmd.Arg("file", "The file to write, which must not exist yet. If its name ends in .gz, the file is compressed.").Required().String()
 	var between period
-	between.addFlags(cmd, "When reading a --data.dir directory, the start of the period, such as 2026-03-01T12:00:00Z or 1772366400. The default is the first event.",
-		"When reading a --data.dir directory, the end of the period. The default is the last event.")
+	between.addFlags(cmd, onlyFromADirectory)
 	return cmd.FullCommand(), func(p program) error {
 		from, err := between.open(*from)
 		if err != nil {
@@ -32,7 +31,7 @@ func registerAnonymise(app *kingpin.Application) (string, command) {
 
 // anonymise writes an anonymised copy of a recording. If the recording is cut short, the copy contains the events before
 // this point. After any other error, there is no copy.
-func anonymise(from opened, file string) error {
+func anonymise(from clusterRecording, file string) error {
 	anonymiser := recording.NewAnonymiser()
 	to, err := recording.Create(file, anonymiser.Header(from.header))
 	if err != nil {

@@ -1,28 +1,23 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
-	"path"
 	"slices"
 	"strings"
-	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
-	toolkit "github.com/prometheus/exporter-toolkit/web"
+	"github.com/prometheus/common/promslog"
+	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 
-	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -30,8 +25,7 @@ func registerDemo(app *kingpin.Application) (string, command) {
 	cmd := app.Command("demo", "Replay five recordings of incidents that happened on a real control plane. Needs no cluster.")
 	var pace float64
 	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", &pace, parseSpeed).Default("10")
-	flags := addPipelineFlags(cmd)
-	listen := addWebFlags(cmd)
+	listen := kingpinflag.AddFlags(cmd, defaultAddress)
 	return cmd.FullCommand(), func(p program) error {
 		if err := checkWeb(listen); err != nil {
 			return err
@@ -40,15 +34,16 @@ func registerDemo(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		moved, err := takeFreePort(p.ctx, listen)
-		if err != nil {
-			return err
-		}
 		out := throughTerminal(p.out)
 		defer out.close()
-		d := newDemo(recordings, pace, *flags, addressForABrowser((*listen.WebListenAddresses)[0]), os.Args[0], out)
-		d.introduce(moved)
-		p.logger = slog.New(onlyWarnings{p.logger.Handler()})
+		d := newDemo(recordings, pace, addressForABrowser((*listen.WebListenAddresses)[0]), os.Args[0], out)
+		d.introduce()
+		// The terminal already shows all events.
+		level := promslog.NewLevel()
+		p.logger = promslog.New(&promslog.Config{Level: level, Writer: p.log})
+		if err := level.Set("warn"); err != nil {
+			return fmt.Errorf("set the log level: %w", err)
+		}
 		return d.serve(p, listen)
 	}
 }
@@ -57,39 +52,27 @@ func registerDemo(app *kingpin.Application) (string, command) {
 type demo struct {
 	*replay
 	out io.Writer
-	// site is the URL of the demo's pages.
-	site string
-	// program is the command that started the demo.
-	program string
+	// site is the URL of the demo's pages. program is the command that started the demo.
+	site, program string
 }
 
-func newDemo(recordings []clusterRecording, speed float64, settings settings, site, program string, out io.Writer) demo {
+func newDemo(recordings []clusterRecording, speed float64, site, program string, out io.Writer) demo {
 	d := demo{out: out, site: site, program: program}
-	d.replay = newReplay(recordings, speed, settings, func(cluster string) reporter {
+	d.replay = newReplay(recordings, speed, defaultSettings(), func(cluster string) reporter {
 		i := slices.IndexFunc(recordings, func(x clusterRecording) bool { return x.cluster == cluster })
 		header := recordings[i].header
-		return &terminal{
-			out: out, page: site + "/flaps?" + url.Values{"cluster": {cluster}}.Encode(),
-			heading: fmt.Sprintf("\n== %s, recorded on %s (UTC): %s", cluster, header.Recorded.UTC().Format(time.DateOnly), phrase.Line(header.Title)),
-		}
+		return &terminal{out: out, heading: fmt.Sprintf("\n== %s, recorded on %s (UTC): %s", cluster, header.Recorded.UTC().Format(time.DateOnly), phrase.Line(header.Title))}
 	})
 	d.afterReplay = func(*slog.Logger) { d.conclude() }
 	return d
 }
 
-// introduce prints the list of recordings and the URLs. `moved` is set if the demo does not use the default port.
-func (d demo) introduce(moved bool) {
-	fmt.Fprintf(d.out, "kubeflap replays %d recordings of a real control plane:\n\n", len(d.recordings))
-	for _, rec := range d.recordings {
-		fmt.Fprintf(d.out, "  %-22s  %s\n", rec.cluster, phrase.Line(rec.header.Title))
-	}
-	fmt.Fprint(d.out, "\nRecordings 1, 3 and 5 use a short grace period of 10 to 24 seconds, so that no incident takes long.\n"+
-		"The grace period is the time that the node controller waits for a heartbeat before it marks a node Unknown.\n\n")
-	if moved {
-		fmt.Fprintf(d.out, "The port %s is in use, so the demo uses a different port.\n\n", strings.TrimPrefix(defaultAddress, ":"))
-	}
-	fmt.Fprintf(d.out, "  incidents  %[1]s/flaps\n  metrics    %[1]s/metrics\n", d.site)
-	fmt.Fprintln(d.out, "\nPress Ctrl-C to stop the demo.")
+// introduce prints the number of recordings and the URLs.
+func (d demo) introduce() {
+	fmt.Fprintf(d.out, "kubeflap replays %d recordings of a real control plane.\n\n"+
+		"Recordings 1, 3 and 5 use a short grace period of 10 to 24 seconds, so that no incident takes long.\n"+
+		"The grace period is the time that the node controller waits for a heartbeat before it marks a node Unknown.\n\n"+
+		"  incidents  %[2]s/flaps\n  metrics    %[2]s/metrics\n\nPress Ctrl-C to stop the demo.\n", len(d.recordings), d.site)
 }
 
 // addressForABrowser returns the URL of a server with this listen address.
@@ -103,53 +86,17 @@ func addressForABrowser(listen string) string {
 
 // conclude prints a table of all incidents.
 func (d demo) conclude() {
-	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	answer := web.Answer(d.clusters(), &api.Query{})
+	fmt.Fprintln(d.out)
+	_ = listing.Table(d.out, &answer, false) // an error means that the terminal is gone
 	example := "ID"
-	fmt.Fprintln(table, "\nRECORDING\tID\tINCIDENT\tHIT\tVERDICT\tFIRST STEP")
-	for i, pipeline := range d.pipelines {
-		asOf := pipeline.advance()
-		incidents := pipeline.incidents.Incidents(asOf)
-		slices.SortStableFunc(incidents, func(a, b incident.Incident) int { return a.Start.Compare(b.Start) })
-		for _, x := range incidents {
-			row := api.Of("", asOf, &x)
-			example = api.ShortID(x.ID)
-			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i+1, example, phrase.Line(row.What()), phrase.Line(row.Hit()), x.Verdict, advice.FirstStep(x.Verdict))
-		}
+	for _, x := range answer.Incidents {
+		example = api.ShortID(x.ID)
 	}
-	_ = table.Flush() // an error means that the terminal is gone
 	fmt.Fprintf(d.out, "\nThe replay is complete. To see why kubeflap excluded other causes, open %[1]s/flaps, or run in another terminal:\n\n"+
 		"  %[2]s incidents --url %[1]s              # list the incidents\n"+
 		"  %[2]s incidents --url %[1]s %-8[3]s     # show one of them in full\n\n"+
 		"Press Ctrl-C to stop the demo.\n", d.site, d.program, example)
-}
-
-// takeFreePort selects another port if the default port is in use, and reports whether it did. Other commands must not
-// select another port, because Prometheus would not find it.
-func takeFreePort(ctx context.Context, listen *toolkit.FlagConfig) (moved bool, err error) {
-	if addresses := *listen.WebListenAddresses; len(addresses) != 1 || addresses[0] != defaultAddress {
-		return false, nil
-	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", defaultAddress)
-	if err == nil {
-		return false, listener.Close()
-	}
-	if !errors.Is(err, syscall.EADDRINUSE) {
-		return false, nil // listening again will return the same error
-	}
-	if listener, err = config.Listen(ctx, "tcp", ":0"); err != nil {
-		return false, fmt.Errorf("find a free port: %w", err)
-	}
-	*listen.WebListenAddresses = []string{fmt.Sprintf(":%d", listener.Addr().(*net.TCPAddr).Port)}
-	return true, listener.Close()
-}
-
-// onlyWarnings is a log handler that drops lines below the warning level. The demo's terminal already shows all events.
-type onlyWarnings struct{ slog.Handler }
-
-// Enabled implements slog.Handler.
-func (h onlyWarnings) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
 }
 
 // openIncidents opens the embedded recordings, sorted by name.
@@ -168,7 +115,7 @@ func openIncidents() ([]clusterRecording, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, clusterRecording{openedReader(reader), strings.TrimSuffix(path.Base(entry.Name()), ".jsonl.gz")})
+		all = append(all, opened(reader, strings.TrimSuffix(entry.Name(), ".jsonl.gz")))
 	}
 	return all, nil
 }

@@ -189,7 +189,7 @@ func startDownloadsOf(t *testing.T, dir, config string, pipelines ...*pipeline) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := newRegistry(nothingDropped)
+	registry := newRegistry(nothingDropped, "")
 	served := web.Pages{Metrics: metrics.NewPage(registry), Registry: registry, Unready: allWatched, Recordings: handler}
 	for _, x := range pipelines {
 		served.Metrics.Add(x.collector, "")

@@ -21,17 +21,19 @@ import (
 )
 
 // clusterFlags holds the flags that select a cluster. kubectl has flags with the same names.
-type clusterFlags struct{ kubeconfig, context, cluster, user, namespace *string }
+type clusterFlags struct {
+	apiclient.Choice
+	namespace string
+}
 
-func addClusterFlags(cmd *kingpin.CmdClause, namespaceHelp string) clusterFlags {
-	return clusterFlags{
-		kubeconfig: cmd.Flag("kubeconfig", "Path of a kubeconfig file. The default is $KUBECONFIG, then ~/.kube/config, then the service account of the pod.").
-			String(),
-		context:   cmd.Flag("context", "The kubeconfig context to use instead of the current one.").PlaceHolder("NAME").String(),
-		cluster:   cmd.Flag("cluster", "The kubeconfig cluster to use instead of the one in the context.").PlaceHolder("NAME").String(),
-		user:      cmd.Flag("user", "The kubeconfig user to use instead of the one in the context.").PlaceHolder("NAME").String(),
-		namespace: cmd.Flag("namespace", namespaceHelp).Short('n').String(),
-	}
+func addClusterFlags(cmd *kingpin.CmdClause, namespaceHelp string) *clusterFlags {
+	f := &clusterFlags{}
+	cmd.Flag("kubeconfig", "Path of a kubeconfig file. The default is $KUBECONFIG, then ~/.kube/config, then the service account of the pod.").StringVar(&f.Kubeconfig)
+	cmd.Flag("context", "The kubeconfig context to use instead of the current one.").PlaceHolder("NAME").StringVar(&f.Context)
+	cmd.Flag("cluster", "The kubeconfig cluster to use instead of the one in the context.").PlaceHolder("NAME").StringVar(&f.Cluster)
+	cmd.Flag("user", "The kubeconfig user to use instead of the one in the context.").PlaceHolder("NAME").StringVar(&f.User)
+	cmd.Flag("namespace", namespaceHelp).Short('n').StringVar(&f.namespace)
+	return f
 }
 
 // watchedNamespace is the help text of --namespace for commands that watch a cluster.
@@ -54,9 +56,8 @@ func reject(cmd *kingpin.CmdClause, condition func() bool, what string, flags ..
 }
 
 // load loads the kubeconfig.
-func (f clusterFlags) load() (apiclient.Config, error) {
-	choice := apiclient.Choice{Kubeconfig: *f.kubeconfig, Context: *f.context, Cluster: *f.cluster, User: *f.user}
-	return apiclient.LoadConfig(choice, "kubeflap/"+version.Version)
+func (f *clusterFlags) load() (apiclient.Config, error) {
+	return apiclient.LoadConfig(f.Choice, "kubeflap/"+version.Version)
 }
 
 // keptIncidents is the maximum number of incidents that commands without the flag --incidents.size keep.
@@ -168,12 +169,13 @@ func parsePositive(s string) (time.Duration, error) {
 	return parsed, err
 }
 
-// parseURL checks a URL.
-func parseURL(s string) (string, error) {
-	if parsed, err := url.Parse(s); err != nil || parsed.Host == "" {
-		return "", fmt.Errorf("%q is not a URL such as http://host:9969", s)
+// parseURL parses a URL with a host.
+func parseURL(s string) (*url.URL, error) {
+	parsed, err := url.Parse(s)
+	if err != nil || parsed.Host == "" {
+		return nil, fmt.Errorf("%q is not a URL such as http://host:9969", s)
 	}
-	return s, nil
+	return parsed, nil
 }
 
 // parseCount parses an integer above 0.

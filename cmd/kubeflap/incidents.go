@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/alecthomas/kingpin/v2"
-	"github.com/prometheus/common/version"
 
 	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -31,14 +30,13 @@ func registerIncidents(app *kingpin.Application) (string, command) {
 	cmd.Arg("file", "A recording, as written by kubeflap record, or a --data.dir directory. If the name looks like an ID, write ./NAME.").SetValue(fileOrID{a})
 	cmd.Arg("id", "Show this incident in full. The first characters of its ID are enough, at least 4.").SetValue(fileOrID{a})
 	a.addFlags(cmd)
-	a.between.addFlags(cmd, "Start of the period, such as 2026-03-01T12:00:00Z. A running kubeflap lists incidents that were ongoing in the period. From a --data.dir directory, only the period is replayed.",
-		"End of the period, in the same format as --from.")
+	a.between.addFlags(cmd, "A running kubeflap lists incidents that were ongoing in the period. From a --data.dir directory, only the period is replayed.")
 	addFlag(cmd, "output", "Output format: table, wide, json or markdown. wide adds the cause and a summary. markdown shows all incidents in full, for a post-mortem.",
 		&a.output, oneOf("table", "wide", "json", "markdown")).Short('o').Default("table")
 	running := append([]string{"service"}, forCluster...)
 	reject(cmd, func() bool { return a.file != "" }, "to a recording", append(running, "url", "url.config", "url.cluster")...)
-	reject(cmd, func() bool { return a.remote.url != "" }, "to --url", running...)
-	reject(cmd, func() bool { return a.remote.url == "" }, "without --url", "url.config")
+	reject(cmd, func() bool { return a.remote.url != nil }, "to --url", running...)
+	reject(cmd, func() bool { return a.remote.url == nil }, "without --url", "url.config")
 	return cmd.FullCommand(), a.printIncidents
 }
 
@@ -137,36 +135,30 @@ func (a *incidentLister) printAll(p program, answer *api.Answer) error {
 }
 
 func (a *incidentLister) printMarkdown(p program, answer *api.Answer) error {
-	origin := listing.Origin{Version: cmp.Or(version.Version, "(unknown version)"), Source: a.sourceName, Filter: a.filtered()}
+	source := a.sourceName
 	if !a.header.Recorded.IsZero() {
-		origin.Source += " of " + phrase.Moment(a.header.Recorded)
+		source += " of " + phrase.Moment(a.header.Recorded)
 	}
 	if a.header.Kubernetes != "" {
-		origin.Source += ", Kubernetes " + a.header.Kubernetes
+		source += ", Kubernetes " + a.header.Kubernetes
 	}
 	if a.header.Title != "" {
-		origin.Source += ": " + a.header.Title
+		source += ": " + a.header.Title
 	}
 	if a.header.Anonymised {
-		origin.Source += ". Names are pseudonyms"
+		source += ". Names are pseudonyms"
 	}
-	return listing.Markdown(p.out, answer, origin)
+	return listing.Markdown(p.out, answer, source, a.filtered())
 }
 
 // filtered returns a description of the list's filters.
-func (a *incidentLister) filtered() string {
-	text := ""
-	if name := *a.cluster.namespace; name != "" {
-		text += " that affected a Service in the namespace " + phrase.Line(name)
-	}
-	if name := a.remote.cluster; name != "" {
-		text += " of the cluster " + phrase.Line(name)
-	}
-	if !a.between.from.IsZero() {
-		text += " from " + inUTC(a.between.from)
-	}
-	if !a.between.to.IsZero() {
-		text += " until " + inUTC(a.between.to)
+func (a *incidentLister) filtered() (text string) {
+	for _, x := range []struct{ parameter, text string }{
+		{"namespace", " that affected a Service in the namespace "}, {"cluster", " of the cluster "}, {"from", " from "}, {"to", " until "},
+	} {
+		if value := a.query().Get(x.parameter); value != "" {
+			text += x.text + phrase.Line(value)
+		}
 	}
 	return text
 }

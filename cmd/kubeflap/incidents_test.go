@@ -77,7 +77,7 @@ func TestIncidentsOfARunningKubeflap(t *testing.T) {
 	id := regexp.MustCompile(`[0-9a-f]{16}`).FindString(must(t, "incidents", "--url", one, "-o", "wide"))
 	for name, args := range map[string][]string{
 		"one": {"--url", one}, "full": {"--url", one + "/", id[:8]}, "wide": {"--url", one, "--output=wide"},
-		"json": {"--url", one + api.Path, "-o", "json", id},
+		"json": {"--url", one, "-o", "json", id},
 		"all":  {"--url", all}, "stall": {"--url", all, "--url.cluster=3-control-plane-stall", "--output=wide"},
 	} {
 		golden(t, "testdata/incidents/"+name+".txt", must(t, append([]string{"incidents"}, args...)...))

@@ -17,7 +17,7 @@ import (
 
 // instance holds the flags for a running kubeflap, either in the cluster of the kubeconfig or at a URL.
 type instance struct {
-	cluster clusterFlags
+	cluster *clusterFlags
 	// `service` is kubeflap's Service. If it is empty, the command looks for it.
 	service apiclient.Service
 	remote  remote
@@ -36,7 +36,7 @@ func (i *instance) addFlags(cmd *kingpin.CmdClause) {
 // query returns the parameters of the API that select the incidents.
 func (i *instance) query() url.Values {
 	values := url.Values{}
-	for name, value := range map[string]string{"namespace": *i.cluster.namespace, "cluster": i.remote.cluster} {
+	for name, value := range map[string]string{"namespace": i.cluster.namespace, "cluster": i.remote.cluster} {
 		if value != "" {
 			values.Set(name, value)
 		}
@@ -52,8 +52,8 @@ func (i *instance) query() url.Values {
 // read fetches the API document with the incidents that match the flags.
 func (i *instance) read(p program) (answer *api.Answer, err error) {
 	var text []byte
-	if i.remote.url != "" {
-		i.sourceName = redacted(i.remote.url)
+	if i.remote.url != nil {
+		i.sourceName = i.remote.url.Redacted()
 		text, err = i.remote.get(p.ctx, api.Path, i.query())
 	} else {
 		text, err = i.readThroughAPIServer(p)
@@ -81,7 +81,7 @@ func (i *instance) readThroughAPIServer(p program) (text []byte, err error) {
 	service := i.service
 	client, err := apiclient.New(config.Config)
 	if err == nil && service.Name == "" {
-		namespaces := slices.DeleteFunc([]string{*i.cluster.namespace, config.Namespace}, func(s string) bool { return s == "" })
+		namespaces := slices.DeleteFunc([]string{i.cluster.namespace, config.Namespace}, func(s string) bool { return s == "" })
 		service, err = client.FindService(p.ctx, namespaces...)
 	}
 	if err == nil {

@@ -42,7 +42,7 @@ func TestALogThatNobodyReadsBlocksNothing(t *testing.T) {
 	pipe := &blockedPipe{released: make(chan struct{})}
 	logger, log := logOn(pipe)
 	p := newPipeline(trackerSettings(), time.Now, logReporter{logger})
-	registry := newRegistry(log.droppedLines)
+	registry := newRegistry(log.droppedLines, "")
 	page := metrics.NewPage(registry)
 	page.Add(p.collector, "")
 	program, found := listening()

@@ -20,51 +20,52 @@ import (
 // period is the time range to replay from a --data.dir directory. A zero time means no limit.
 type period struct{ from, to time.Time }
 
-func (p *period) addFlags(cmd *kingpin.CmdClause, fromHelp, toHelp string) {
-	addFlag(cmd, "from", fromHelp, &p.from, api.ParseTime).PlaceHolder("TIME")
-	addFlag(cmd, "to", toHelp, &p.to, api.ParseTime).PlaceHolder("TIME")
+func (p *period) addFlags(cmd *kingpin.CmdClause, note string) {
+	addFlag(cmd, "from", "Start of the period, such as 2026-03-01T12:00:00Z or 1772366400. "+note, &p.from, api.ParseTime).PlaceHolder("TIME")
+	addFlag(cmd, "to", "End of the period, in the same format as --from.", &p.to, api.ParseTime).PlaceHolder("TIME")
 }
 
-// opened is a recording, or a directory of recordings.
-type opened struct {
+// onlyFromADirectory is a note on the flags of a period.
+const onlyFromADirectory = "Only for a --data.dir directory. By default, all events are read."
+
+// clusterRecording is a recording, or a directory of recordings.
+type clusterRecording struct {
 	header recording.Header
 	events iter.Seq2[event.Event, error]
+	// `cluster` is the value of the label "cluster" for its metrics. It is empty if no other recording is replayed.
+	cluster string
 }
 
-// openedReader returns the recording of a reader. The file is closed after the last event.
-func openedReader(r *recording.Reader) opened {
-	return opened{r.Header(), func(yield func(event.Event, error) bool) {
+// opened returns the recording of a reader. The file is closed after the last event.
+func opened(r *recording.Reader, cluster string) clusterRecording {
+	return clusterRecording{r.Header(), func(yield func(event.Event, error) bool) {
 		defer r.Close()
 		r.Events()(yield)
-	}}
+	}, cluster}
 }
 
 // open opens a recording, or the period of a directory of recordings.
-func (p period) open(path string) (opened, error) {
+func (p period) open(path string) (found clusterRecording, err error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		if !p.from.IsZero() || !p.to.IsZero() {
-			return opened{}, fmt.Errorf("--from and --to need a --data.dir directory, and %s is not a directory", path)
+			return found, fmt.Errorf("--from and --to need a --data.dir directory, and %s is not a directory", path)
 		}
 		reader, err := recording.Open(path)
 		if err != nil {
-			return opened{}, err //nolint:wrapcheck // the error contains the path
+			return found, err //nolint:wrapcheck // the error contains the path
 		}
-		return openedReader(reader), nil
+		return opened(reader, ""), nil
 	}
 	until := p.to
-	if until.IsZero() {
-		if until = time.Now(); p.from.After(until) {
-			return opened{}, fmt.Errorf("--from: %s is in the future: it is now %s", inUTC(p.from), inUTC(until))
-		}
-	}
-	if until.Before(p.from) {
-		return opened{}, errors.New("--to is before --from")
+	switch {
+	case until.IsZero():
+		until = time.Now()
+	case until.Before(p.from):
+		return found, errors.New("--to is before --from")
 	}
 	events, err := flightrecorder.Read(context.Background(), path, p.from, until)
 	if err != nil {
-		return opened{}, fmt.Errorf("directory %s: %w", path, err)
+		return found, fmt.Errorf("directory %s: %w", path, err)
 	}
-	return opened{web.CompleteHeader(recording.Header{Recorded: p.from}, events), events}, nil
+	return clusterRecording{header: web.CompleteHeader(recording.Header{Recorded: p.from}, events), events: events}, nil
 }
-
-func inUTC(t time.Time) string { return t.UTC().Format(time.RFC3339) }

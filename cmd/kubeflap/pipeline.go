@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -52,7 +53,7 @@ type pipeline struct {
 	// mu ensures that transitions are distributed in the order in which the tracker returns them.
 	mu sync.Mutex
 	// finished is set at the end of a recording.
-	finished bool
+	finished atomic.Bool
 }
 
 // reporter prints or logs transitions and incidents. The pipeline never calls it concurrently.
@@ -204,14 +205,7 @@ func (p *pipeline) finish() {
 	p.distribute(p.tracker.Settle())
 	t := p.now()
 	p.report(t, p.incidents.LastNotices(t))
-	p.finished = true
-}
-
-// isFinished reports whether no more events will arrive.
-func (p *pipeline) isFinished() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.finished
+	p.finished.Store(true)
 }
 
 // cluster returns the pipeline's data for the web pages.
@@ -236,7 +230,7 @@ func (p *pipeline) read(cluster string) web.State {
 	all, displaced := p.withEarlier(p.incidents.Overview(t))
 	displaced.Add(p.incidents.Displaced(t))
 	s := web.State{
-		AsOf: t, Incidents: all, Displaced: displaced, Finished: p.isFinished(), Started: p.started, Coverage: p.tracker.Coverage(t),
+		AsOf: t, Incidents: all, Displaced: displaced, Finished: p.finished.Load(), Started: p.started, Coverage: p.tracker.Coverage(t),
 		GracePeriods: p.gracePeriods(cluster),
 	}
 	if p.journal != nil {

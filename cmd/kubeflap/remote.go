@@ -15,12 +15,13 @@ import (
 	"github.com/prometheus/common/config"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/web"
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // remote holds the flags for a running kubeflap at a URL.
-type remote struct{ url, config, cluster string }
+type remote struct {
+	url             *url.URL
+	config, cluster string
+}
 
 func (r *remote) addFlags(cmd *kingpin.CmdClause, read, cluster string) {
 	addFlag(cmd, "url", read, &r.url, parseURL)
@@ -44,11 +45,12 @@ func (r *remote) get(ctx context.Context, path string, query url.Values) ([]byte
 	}
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.address(path), http.NoBody)
+	address := r.url.JoinPath(path)
+	address.RawQuery = query.Encode()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("read --url: %w", err)
 	}
-	request.URL.RawQuery = query.Encode()
 	request.Header.Set("Accept", "application/json")
 	response, err := client.Do(request)
 	var failed *url.Error
@@ -62,11 +64,11 @@ func (r *remote) get(ctx context.Context, path string, query url.Values) ([]byte
 	text, err := io.ReadAll(io.LimitReader(response.Body, remoteLimit))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", request.URL.Redacted(), err)
+		return nil, fmt.Errorf("%s: %w", address.Redacted(), err)
 	case response.StatusCode != http.StatusOK:
 		var failure struct{ Error string }
 		_ = json.Unmarshal(text, &failure) // if the text is not from kubeflap, only the status is reported
-		return nil, errors.New(strings.TrimSuffix(request.URL.Redacted()+" responded with "+response.Status+": "+phrase.Line(failure.Error), ": "))
+		return nil, errors.New(strings.TrimSuffix(address.Redacted()+" responded with "+response.Status+": "+phrase.Line(failure.Error), ": "))
 	}
 	return text, nil
 }
@@ -85,22 +87,4 @@ func (r *remote) client() (*http.Client, error) {
 		return nil, fmt.Errorf("--url.config=%s: %w", r.config, err)
 	}
 	return client, nil
-}
-
-// address returns kubeflap's URL for a path. It first removes known paths such as /metrics from --url.
-func (r *remote) address(path string) string {
-	base, _, _ := strings.Cut(r.url, "?")
-	for _, known := range []string{"/metrics", "/flaps", api.Path, api.AdvicePath, web.RecordingPath} {
-		base = strings.TrimSuffix(base, known)
-	}
-	return strings.TrimSuffix(base, "/") + path
-}
-
-// redacted returns a URL without the password.
-func redacted(address string) string {
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return "--url"
-	}
-	return parsed.Redacted()
 }

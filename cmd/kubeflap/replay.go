@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
+	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
@@ -29,11 +30,10 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	var pace float64
 	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", &pace, parseSpeed).Default("1")
 	var between period
-	between.addFlags(cmd, "When replaying a --data.dir directory, the time at which to start, such as 2026-03-01T12:00:00Z or 1772366400. The default is the first event.",
-		"When replaying a --data.dir directory, the time at which to stop. The default is the last event.")
+	between.addFlags(cmd, onlyFromADirectory)
 	once := cmd.Flag("once", "Replay without waiting, print the final metrics and exit.").Bool()
 	flags := addPipelineFlags(cmd)
-	listen := addWebFlags(cmd)
+	listen := kingpinflag.AddFlags(cmd, defaultAddress)
 	return cmd.FullCommand(), func(p program) error {
 		if *once {
 			pace = 0
@@ -56,33 +56,27 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	}
 }
 
-// clusterRecording is a recording and the value of the label "cluster" for its metrics.
-type clusterRecording struct {
-	opened
-	cluster string
-}
-
 // openRecordings opens all recordings before any is replayed, so that a mistyped name fails immediately. It reads only
-// the given period from a --data.dir directory.
-func openRecordings(between period, files ...string) ([]clusterRecording, error) {
-	var all []clusterRecording
+// the given period from a --data.dir directory. If there are several recordings, their names are the names of their
+// clusters.
+func openRecordings(between period, files ...string) (all []clusterRecording, err error) {
 	for _, file := range files {
-		opened, err := between.open(file)
+		found, err := between.open(file)
 		if err != nil {
 			return nil, err
 		}
-		name := ""
 		if len(files) > 1 {
 			// A file name can contain any bytes, but a label value must be valid UTF-8.
-			name = phrase.Line(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl"))
+			name := phrase.Line(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl"))
+			switch {
+			case name == "":
+				return nil, fmt.Errorf("recording %s: the file name without the extension is empty, so there is no value for the label %s", file, metrics.ClusterLabel)
+			case slices.ContainsFunc(all, func(x clusterRecording) bool { return x.cluster == name }):
+				return nil, fmt.Errorf("two recordings are named %s: both would have the same value of the label cluster", name)
+			}
+			found.cluster = name
 		}
-		if len(files) > 1 && name == "" {
-			return nil, fmt.Errorf("recording %s: the file name without the extension is empty, so there is no value for the label %s", file, metrics.ClusterLabel)
-		}
-		if slices.ContainsFunc(all, func(r clusterRecording) bool { return len(files) > 1 && r.cluster == name }) {
-			return nil, fmt.Errorf("two recordings are named %s: both would have the same value of the label cluster", name)
-		}
-		all = append(all, clusterRecording{opened, name})
+		all = append(all, found)
 	}
 	return all, nil
 }
@@ -132,13 +126,10 @@ func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 	return page
 }
 
-// names returns the values of the label "cluster", or none for a single recording.
-func (r *replay) names() []string {
-	var all []string
-	for _, opened := range r.recordings {
-		if opened.cluster != "" {
-			all = append(all, opened.cluster)
-		}
+// names returns the values of the label "cluster".
+func (r *replay) names() (all []string) {
+	for _, x := range r.recordings {
+		all = append(all, x.cluster)
 	}
 	return all
 }

@@ -139,12 +139,7 @@ func (p *pipeline) saveRevised(t time.Time) {
 	}
 	var changed []incident.Incident
 	changed, p.cursor = p.incidents.Changed(t, p.cursor)
-	p.saveResolved(t, changed)
-}
-
-// saveResolved adds those of the given incidents to the journal that have ended.
-func (p *pipeline) saveResolved(t time.Time, outlines []incident.Incident) {
-	for _, x := range outlines {
+	for _, x := range changed {
 		if x.State != incident.StateEnded {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
+	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -19,7 +20,7 @@ import (
 
 // runner holds the flags of the run command.
 type runner struct {
-	cluster             clusterFlags
+	cluster             *clusterFlags
 	settings            *settings
 	data                *dataFlags
 	listen              *toolkit.FlagConfig
@@ -29,7 +30,7 @@ type runner struct {
 
 func registerRun(app *kingpin.Application) (string, command) {
 	cmd := app.Command("run", "Watch a cluster and serve its metrics.")
-	r := &runner{cluster: addClusterFlags(cmd, watchedNamespace), settings: addPipelineFlags(cmd), data: addDataFlags(cmd), listen: addWebFlags(cmd)}
+	r := &runner{cluster: addClusterFlags(cmd, watchedNamespace), settings: addPipelineFlags(cmd), data: addDataFlags(cmd), listen: kingpinflag.AddFlags(cmd, defaultAddress)}
 	cmd.Flag("web.probe-address", "Additional address, such as :9970, that only serves /-/healthy and /-/ready, always over plain HTTP. "+
 		"It is for the kubelet, which cannot present the certificate or password that --web.config.file may require.").StringVar(&r.probes)
 	cmd.Flag("web.enable-pprof", "Serve Go runtime profiles under /debug/pprof/. They reveal memory contents, so "+
@@ -54,14 +55,14 @@ func (r *runner) run(p program) error {
 		runtime.MemProfileRate = 0 // heap profiling would use memory
 	}
 	pipeline := newPipeline(*r.settings, time.Now, logReporter{p.logger})
-	registry := newRegistry(p.log.droppedLines)
+	registry := newRegistry(p.log.droppedLines, "")
 	group, ctx := errgroup.WithContext(p.ctx)
 	watcher, err := newWatcher(p.logger, r.cluster, pipeline.apply)
 	if err != nil {
 		return err
 	}
 	if *r.data.dir != "" {
-		pipeline.scope.Namespace = *r.cluster.namespace
+		pipeline.scope.Namespace = r.cluster.namespace
 		recorder, err := r.data.enablePersistence(ctx, p.logger, pipeline, watcher)
 		if err != nil {
 			return err
@@ -81,12 +82,12 @@ func (r *runner) run(p program) error {
 }
 
 // newWatcher returns a watcher for the selected cluster, and logs the cluster.
-func newWatcher(logger *slog.Logger, flags clusterFlags, sink func(event.Event)) (*watch.Watcher, error) {
+func newWatcher(logger *slog.Logger, flags *clusterFlags, sink func(event.Event)) (*watch.Watcher, error) {
 	config, err := flags.load()
 	if err != nil {
 		return nil, err
 	}
 	logger.Info("starting kubeflap", "context", config.Context, "server", config.Host, "version", version.Info())
 	watch.RedirectKlog(logger)
-	return watch.New(config.Config, *flags.namespace, logger, sink)
+	return watch.New(config.Config, flags.namespace, logger, sink)
 }

@@ -10,12 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/collectors/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
-	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -35,10 +33,6 @@ const (
 	maxHeaderBytes = 32 << 10
 )
 
-func addWebFlags(cmd *kingpin.CmdClause) *toolkit.FlagConfig {
-	return kingpinflag.AddFlags(cmd, defaultAddress)
-}
-
 // checkWeb validates --web.config.file and the files that it refers to, before kubeflap listens or connects.
 func checkWeb(flags *toolkit.FlagConfig) error {
 	if err := toolkit.Validate(*flags.WebConfigFile); err != nil {
@@ -52,17 +46,15 @@ func checkWeb(flags *toolkit.FlagConfig) error {
 // per cluster, with the label "cluster". Rules and dashboards can then join them with the metrics of the cluster.
 func newRegistry(droppedLines func() float64, clusters ...string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	register := func(to prometheus.Registerer) {
+	for _, cluster := range clusters {
+		to := prometheus.Registerer(registry)
+		if cluster != "" {
+			to = prometheus.WrapRegistererWith(prometheus.Labels{metrics.ClusterLabel: cluster}, registry)
+		}
 		to.MustRegister(
 			version.NewCollector("kubeflap"), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 			metrics.NewLogLines(droppedLines),
 		)
-	}
-	for _, cluster := range clusters {
-		register(prometheus.WrapRegistererWith(prometheus.Labels{metrics.ClusterLabel: cluster}, registry))
-	}
-	if len(clusters) == 0 {
-		register(registry)
 	}
 	return registry
 }

@@ -12,7 +12,7 @@ import (
 
 // TestRegistryHasTheMetricsOfTheProcess checks the process metrics that dashboards and rules use.
 func TestRegistryHasTheMetricsOfTheProcess(t *testing.T) {
-	families, err := newRegistry(nothingDropped).Gather()
+	families, err := newRegistry(nothingDropped, "").Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestEachReplayedClusterHasTheMetricsOfTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newDemo(recordings, 0, settings{}, "http://localhost:9969", "kubeflap", io.Discard)
+	r := newDemo(recordings, 0, "http://localhost:9969", "kubeflap", io.Discard)
 	families, err := newRegistry(nothingDropped, r.names()...).Gather()
 	if err != nil {
 		t.Fatal(err)

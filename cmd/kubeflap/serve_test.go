@@ -56,7 +56,7 @@ func start(t *testing.T, config string) string {
 func startWith(t *testing.T, config string, profiles bool) string {
 	t.Helper()
 	p, found := listening()
-	registry := newRegistry(nothingDropped)
+	registry := newRegistry(nothingDropped, "")
 	served := web.Pages{
 		Metrics: metrics.NewPage(registry), Registry: registry, Unready: allWatched, Profiles: profiles,
 		Clusters: []web.Cluster{newPipeline(trackerSettings(), time.Now, newSilentReporter("")).cluster("")},

@@ -25,9 +25,6 @@ const (
 // line.
 type terminal struct {
 	out io.Writer
-	// `page` is the URL of the page that lists the recording's incidents. It is empty for a live cluster, because the
-	// watch command serves no page.
-	page string
 	// `heading` is printed before the first line. If it is empty, the terminal prints the date before the first line of
 	// each day. `day` is the last printed date.
 	heading, day string
@@ -118,17 +115,8 @@ func (t *terminal) incidentLine(n incident.Notice) string {
 		}
 		return fmt.Sprintf("<<< RESOLVED after %s: verdict %s. %s", phrase.Duration(x.End.Sub(x.Start)), x.Verdict, x.Summary)
 	case incident.Merged:
-		text := fmt.Sprintf("<<< MERGED: %s %s is part of the incident of the %s", x.Scope, x.Subject, n.IntoSubject)
-		if t.page != "" {
-			text += ": " + t.page + "&id=" + n.Into
-		}
-		return text
-	case incident.Ongoing:
-		if t.page != "" {
-			return fmt.Sprintf("<<< OPEN AT THE END OF THE RECORDING: verdict %s. %s", x.Verdict, x.Summary)
-		}
-		fallthrough
-	case incident.Dropped:
+		return fmt.Sprintf("<<< MERGED: %s %s is part of the incident of the %s", x.Scope, x.Subject, n.IntoSubject)
+	case incident.Ongoing, incident.Dropped:
 		return fmt.Sprintf("<<< STILL %s: verdict %s. %s", strings.ToUpper(string(x.State)), x.Verdict, x.Summary)
 	}
 	return fmt.Sprintf(">>> INCIDENT, verdict %s: %s", x.Verdict, x.Summary)

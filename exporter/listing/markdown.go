@@ -1,32 +1,32 @@
 package listing
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/version"
+
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// Origin describes how a text was made. Version is the version of kubeflap that prints it. Source is the recording or
-// the running kubeflap that the incidents come from. Filter describes the selection of incidents, or is empty.
-type Origin struct{ Version, Source, Filter string }
-
 // Markdown prints all details of the incidents as one text in Markdown, with GitHub's tables. Names and messages from
-// the cluster cannot add markup.
-func Markdown(out io.Writer, answer *api.Answer, origin Origin) error {
+// the cluster cannot add markup. The source is the recording or the running kubeflap that the incidents come from. The
+// filter describes the selection of incidents, or is empty.
+func Markdown(out io.Writer, answer *api.Answer, source, filter string) error {
 	var m markdown
 	m.paragraph("# Incidents until " + phrase.Moment(answer.AsOf))
 	incidents := slices.Clone(answer.Incidents)
 	slices.SortStableFunc(incidents, func(a, b api.Incident) int { return a.Start.Compare(b.Start) })
 	switch {
 	case len(incidents) == 0:
-		m.paragraph("No incidents" + phrase.Markdown(origin.Filter) + ".")
-	case origin.Filter != "":
-		m.paragraph("Incidents" + phrase.Markdown(origin.Filter) + ".")
+		m.paragraph("No incidents" + phrase.Markdown(filter) + ".")
+	case filter != "":
+		m.paragraph("Incidents" + phrase.Markdown(filter) + ".")
 	}
 	if len(incidents) > 1 {
 		m.overview(answer, incidents)
@@ -38,7 +38,7 @@ func Markdown(out io.Writer, answer *api.Answer, origin Origin) error {
 	m.list(answer.Coverage.Texts())
 	m.list(slices.Concat(answer.Coverage.Unwatched(), answer.Coverage.Missing(time.Time{})))
 	m.paragraph("## Source")
-	m.paragraph(phrase.Markdown("Printed by kubeflap " + origin.Version + " from " + origin.Source + "."))
+	m.paragraph(phrase.Markdown("Printed by kubeflap " + cmp.Or(version.Version, "(unknown version)") + " from " + source + "."))
 	if _, err := io.WriteString(out, strings.TrimSuffix(m.String(), "\n")); err != nil {
 		return fmt.Errorf("print the incidents: %w", err)
 	}

@@ -54,7 +54,7 @@ func printed(t *testing.T, text string, withdrawn bool) string {
 		}
 	}
 	var out bytes.Buffer
-	if err := Markdown(&out, &answer, Origin{text, text, text}); err != nil {
+	if err := Markdown(&out, &answer, text, text); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -137,10 +137,10 @@ func TestMarkdownOfANewerKubeflap(t *testing.T) {
 		Verdict: "gremlins", Scope: "moon", Subject: "crater", Start: at(10), Summary: "Something happened.", DurationSeconds: 50, Timeline: []api.Span{{Lane: "tides", Name: "x", Start: at(10)}},
 	}}}
 	var out bytes.Buffer
-	if err := Markdown(&out, &answer, Origin{Version: "1", Source: "here"}); err != nil {
+	if err := Markdown(&out, &answer, "here", ""); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"- **Verdict:** gremlins\n", "- **What:** crater\n", "- **Lasts:** 50s so far\n", "x: tides 50s\n", "It is unknown since when", "Printed by kubeflap 1 from here."} {
+	for _, want := range []string{"- **Verdict:** gremlins\n", "- **What:** crater\n", "- **Lasts:** 50s so far\n", "x: tides 50s\n", "It is unknown since when", " from here."} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, &out)
 		}
