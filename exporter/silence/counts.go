@@ -172,21 +172,21 @@ func (h *Store) counted(all []Sum, x *Silence, of func() verdict.Verdict, now ti
 }
 
 // reason returns a more precise reason than the verdict v about a silence. Up to the length undisturbed, nothing is unusual.
-func (x *Silence) reason(v verdict.Verdict, ended time.Time, undisturbed time.Duration) verdict.Reason {
+func (s *Silence) reason(v verdict.Verdict, ended time.Time, undisturbed time.Duration) verdict.Reason {
 	switch {
-	case x.Short:
+	case s.Short:
 		return verdict.Late
-	case v != verdict.Node, ended.Sub(x.Began) <= undisturbed:
+	case v != verdict.Node, ended.Sub(s.Began) <= undisturbed:
 		return verdict.NoReason
-	case x.Announced != "":
+	case s.Announced != "":
 		return verdict.Announced
-	case x.Rebooted:
+	case s.Rebooted:
 		return verdict.Rebooted
-	case x.Upgraded:
+	case s.Upgraded:
 		return verdict.Upgraded
-	case x.ClockBack > 0:
+	case s.ClockBack > 0:
 		return verdict.ClockSetBack
-	case ended.Sub(x.Began) > advice.LongestGrace:
+	case ended.Sub(s.Began) > advice.LongestGrace:
 		return verdict.Down
 	}
 	return verdict.Slow

@@ -171,7 +171,8 @@ func (r *Recorder) get(ctx context.Context, path string, query url.Values) io.Re
 	if path != "/version" {
 		request.Header.Set("Accept", mediaType)
 	}
-	response := steps.Value(r.client.Do(request))
+	response, err := r.client.Do(request)
+	steps.Must(err)
 	if response.StatusCode != http.StatusOK {
 		steps.Must(errors.Join(fmt.Errorf("get %s: %s", path, response.Status), response.Body.Close()))
 	}

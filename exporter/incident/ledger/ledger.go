@@ -153,7 +153,7 @@ func (l *Ledger) Merge(nodes []*Record, x incident.Subject, t time.Time) *Record
 		into.reviewed = cmp.Or(into.reviewed, r.reviewed)
 		l.depart(r, incident.Merged, into)
 		l.Settle(r)
-		l.hide(r)
+		l.shown = without(l.shown, r)
 		l.Touch(into, r.recovered)
 	}
 	l.Touch(into, t)

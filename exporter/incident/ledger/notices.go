@@ -3,7 +3,6 @@ package ledger
 import (
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
@@ -72,7 +71,7 @@ func (q *Reader) Notices(t time.Time) (all []incident.Notice) {
 			continue
 		}
 		if kind := n.report(r, l.now); kind != 0 {
-			all = append(all, l.notice(kind, r))
+			all = append(all, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
 		}
 	}
 	n.told = n.changes
@@ -94,17 +93,9 @@ func (q *Reader) LastNotices(t time.Time) []incident.Notice {
 		if r.isOpen() && !r.settled {
 			kind = incident.Ongoing
 		}
-		all = append(all, l.notice(kind, r))
+		all = append(all, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
 	}
 	return all
-}
-
-func (l *Ledger) notice(kind incident.NoticeKind, r *Record) incident.Notice {
-	var g advice.GracePeriod
-	if r.IsAboutNodes() {
-		g = l.graceFacts()
-	}
-	return incident.Notice{Kind: kind, Incident: l.snapshot(r, g)}
 }
 
 func (n *notifier) takeDeparted() []incident.Notice {
@@ -120,7 +111,7 @@ func (l *Ledger) depart(r *Record, kind incident.NoticeKind, into *Record) {
 	if r.reported.state == "" || r.reported.state == incident.StateEnded {
 		return
 	}
-	n := l.notice(kind, r)
+	n := incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())}
 	if into != nil {
 		n.Into, n.IntoSubject = into.id, into.Name
 	}

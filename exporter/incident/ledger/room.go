@@ -51,7 +51,7 @@ func (l *Ledger) makeRoom() {
 	}
 	for ; over > 0; over-- {
 		r := slices.MinFunc(l.shown, func(a, b *Record) int { return cmp.Compare(a.keepRank(), b.keepRank()) })
-		l.hide(r)
+		l.shown = without(l.shown, r)
 		kind := incident.Ended
 		if r.recovered.IsZero() {
 			kind = incident.Dropped
@@ -75,6 +75,7 @@ func (r *Record) keepRank() int {
 	return 2
 }
 
-func (l *Ledger) hide(r *Record) {
-	l.shown = slices.DeleteFunc(l.shown, func(x *Record) bool { return x == r })
+// without returns the incidents except r.
+func without(all []*Record, r *Record) []*Record {
+	return slices.DeleteFunc(all, func(x *Record) bool { return x == r })
 }
