@@ -43,7 +43,7 @@ func (s *fakeCluster) churn() {
 		pickOne(s, v.pods).restart(s)
 	case 8:
 		p := pickOne(s, v.pods)
-		s.updates(s.second(), v, []*fakePod{p}, func(int) float64 { return s.between(0.1, 5).Seconds() }, s.between(1, 8).Seconds())
+		s.updates(s.second(), []*fakePod{p}, func(int) float64 { return s.between(0.1, 5).Seconds() }, s.between(1, 8).Seconds())
 	case 9, 10:
 		p := pickOne(s, v.pods)
 		if p.DeletionTimestamp.IsZero() {

@@ -97,8 +97,12 @@ func (q *fakeSteps) Pop() any {
 	return x
 }
 
-// at schedules an action at the given second.
+// at schedules an action at the given second. What happens at 0 is how the cluster begins.
 func (s *fakeCluster) at(second float64, do func()) *fakeCluster {
+	if second == 0 {
+		do()
+		return s
+	}
 	s.serial++
 	heap.Push(&s.due, fakeStep{storyBegin.Add(seconds(second)), s.serial, do})
 	return s
@@ -278,12 +282,6 @@ func copyObject(o event.Object) event.Object {
 
 func metaOf(kind, namespace, name string) event.Meta {
 	return event.Meta{UID: event.ParseUID(kind + "/" + namespace + "/" + name), Namespace: namespace, Name: name}
-}
-
-// watchedFrom sets the time at which kubeflap starts.
-func (s *fakeCluster) watchedFrom(second float64) *fakeCluster {
-	s.from = second
-	return s
 }
 
 // start starts the components, and schedules the start of kubeflap.

@@ -120,18 +120,13 @@ func (s *fakeCluster) stops(from, to float64) *fakeCluster {
 	return s.at(to, func() { s.pass(false); s.after(200*time.Millisecond, func() { s.pass(true) }) })
 }
 
-// lags makes the controller manager's Lease watch deliver nothing for a period.
-func (s *fakeCluster) lags(from, to float64) *fakeCluster {
-	s.manager.behind = append(s.manager.behind, span{from, to})
-	return s
-}
-
-// leads makes another controller manager the leader, which starts a new grace period for each node.
-func (s *fakeCluster) leads(second float64, holder string) *fakeCluster {
-	return s.at(second, func() {
-		s.manager.leases[0].Holder = holder
-		for _, n := range s.nodes {
-			n.probed = s.now
-		}
+// withManager lets kubeflap see the controller manager's pod with its grace period.
+func (s *fakeCluster) withManager(grace time.Duration) *fakeCluster {
+	s.grace = grace
+	s.others = append(s.others, &event.Pod{
+		Meta: metaOf("pod", "kube-system", "kube-controller-manager-master-1"), Phase: "Running", Owner: "Node/master-1", Node: "master-1",
+		Ready:             &event.Condition{Status: event.StatusTrue, LastTransitionTime: s.now.Add(-time.Hour)},
+		ControllerManager: &event.ControllerManager{GracePeriod: grace, Version: s.version, Flags: &event.ControllerManagerFlags{}},
 	})
+	return s
 }

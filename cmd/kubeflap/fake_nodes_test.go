@@ -165,27 +165,6 @@ func (s *fakeCluster) change(second float64, node int, how func(*event.Node)) *f
 	})
 }
 
-func (s *fakeCluster) taint(second float64, node int, key string) *fakeCluster {
-	return s.change(second, node, func(o *event.Node) { o.Taints = append(o.Taints, event.Taint{Key: key, Effect: "NoSchedule"}) })
-}
-
-func (s *fakeCluster) cordon(second float64, node int) *fakeCluster {
-	return s.change(second, node, func(o *event.Node) {
-		o.Unschedulable = true
-		o.Taints = append(o.Taints, event.Taint{Key: "node.kubernetes.io/unschedulable", Effect: "NoSchedule"})
-	})
-}
-
-func (s *fakeCluster) uncordon(second float64, node int) *fakeCluster {
-	return s.change(second, node, func(o *event.Node) { o.Unschedulable, o.Taints = false, nil })
-}
-
-func (s *fakeCluster) condition(second float64, node int, typ event.LifecycleType) *fakeCluster {
-	return s.change(second, node, func(o *event.Node) {
-		o.Lifecycle = append(o.Lifecycle, event.LifecycleCondition{Type: typ, Status: event.StatusTrue, LastTransitionTime: s.now.Truncate(time.Second)})
-	})
-}
-
 // deletes deletes a node at the given second, and its pods shortly afterwards.
 func (s *fakeCluster) deletes(second float64, node int) *fakeCluster {
 	return s.at(second, func() {
@@ -254,16 +233,10 @@ func (s *fakeCluster) upgrades(from, to float64, nodes ...int) *fakeCluster {
 	s.silence(from, to, nodes...)
 	for _, i := range nodes {
 		n := s.nodes[i-1]
-		s.at(0, func() { n.KubeletVersion = "v1.31.4" })
 		s.at(to, func() {
 			n.KubeletVersion = "v1.31.5"
 			s.sendToWatch(event.Modified, &n.Node)
 		})
 	}
 	return s
-}
-
-// sets changes the offset of a node's clock at the given second.
-func (s *fakeCluster) sets(second float64, node int, by time.Duration) *fakeCluster {
-	return s.at(second, func() { s.nodes[node-1].clock += by })
 }

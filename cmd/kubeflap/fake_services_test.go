@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -50,11 +51,11 @@ func (v *fakeService) objects() []event.Object {
 func (v *fakeService) fill() {
 	v.slice.Addresses, v.endpoints.Addresses = nil, nil
 	for _, p := range v.pods {
-		if p.ip == "" || p.Phase == "Failed" {
+		if p.Labels["app"] != v.Selector["app"] {
 			continue
 		}
 		leaves := !p.DeletionTimestamp.IsZero()
-		a := event.Address{UID: p.UID, IP: p.ip, Node: p.Node, Ready: p.Ready.Status == event.StatusTrue && !leaves, Terminating: leaves}
+		a := event.Address{UID: p.UID, IP: p.ip, Node: p.Node, Ready: (p.Ready.Status == event.StatusTrue || v.PublishNotReady) && !leaves, Terminating: leaves}
 		v.slice.Addresses = append(v.slice.Addresses, a)
 		if !leaves {
 			v.endpoints.Addresses = append(v.endpoints.Addresses, a)
@@ -71,6 +72,68 @@ func (s *fakeCluster) syncSoon(v *fakeService) {
 		v.fill()
 		s.sendToWatch(event.Modified, &v.endpoints)
 		s.sendToWatch(event.Modified, &v.slice)
+	})
+}
+
+// serviceOn adds a Service with a ready pod on each of some nodes. Nodes are numbered from 1.
+func (s *fakeCluster) serviceOn(name string, nodes ...int) []*fakePod {
+	v := s.service(name, true)
+	for _, i := range nodes {
+		v.start(s, s.nodes[i-1]).serve()
+	}
+	v.fill()
+	return v.pods
+}
+
+// slice writes a slice of another writer beside those of a Service, with the addresses of pods and manual ones.
+func (s *fakeCluster) slice(name, service, manager string, addresses ...string) {
+	o := &event.EndpointSlice{Meta: metaOf("slice", "shop", name), Service: service, ManagedBy: manager, Writer: "someone"}
+	for _, word := range addresses {
+		if strings.Contains(word, "/") {
+			p := act{args: []string{word}}.pods(s)[0]
+			o.Addresses = append(o.Addresses, event.Address{UID: p.UID, IP: p.ip, Ready: true})
+		} else {
+			o.Addresses = append(o.Addresses, byHand(word)...)
+		}
+	}
+	typ := event.Added
+	if i := s.sliceNamed(name); i >= 0 {
+		typ, s.others = event.Modified, slices.Delete(s.others, i, i+1)
+	}
+	s.others = append(s.others, o)
+	s.sendToWatch(typ, o)
+}
+
+func (s *fakeCluster) sliceNamed(name string) int {
+	return slices.IndexFunc(s.others, func(o event.Object) bool { return o.Metadata().Name == name })
+}
+
+// edit changes the Endpoints of the Service shop/web as another writer, or as the controller that restores them.
+func (s *fakeCluster) edit(writer, how string) {
+	v := s.named("web")
+	v.fill()
+	v.endpoints.Writer = writer
+	switch a := &v.endpoints.Addresses; how {
+	case "adding":
+		*a = append(*a, byHand("10.9.9.9")...)
+	case "removing":
+		*a = (*a)[1:]
+	case "unready":
+		(*a)[0].Ready = false
+	}
+	s.sendToWatch(event.Modified, &v.endpoints)
+}
+
+// deletesService deletes a Service at the given second, and its other objects shortly afterwards.
+func (s *fakeCluster) deletesService(second float64, v *fakeService) *fakeCluster {
+	return s.at(second, func() {
+		s.services = slices.DeleteFunc(s.services, func(x *fakeService) bool { return x == v })
+		s.sendToWatch(event.Deleted, &v.Service)
+		s.after(time.Second, func() {
+			for _, o := range v.objects() {
+				s.sendToWatch(event.Deleted, o)
+			}
+		})
 	})
 }
 
@@ -133,14 +196,19 @@ func (p *fakePod) restart(s *fakeCluster) {
 	if !slices.Contains(p.service.pods, p) || !p.DeletionTimestamp.IsZero() {
 		return
 	}
-	c := &p.Containers[0]
-	c.Restarts, c.ID, c.Started = c.Restarts+1, c.ID+"+", s.now
-	p.setReady(s, false, "ContainersNotReady")
+	p.crash(s)
 	s.after(s.between(3, 8), func() {
 		if p.DeletionTimestamp.IsZero() {
 			p.setReady(s, true, "")
 		}
 	})
+}
+
+// crash restarts a container, so that its pod is not ready.
+func (p *fakePod) crash(s *fakeCluster) {
+	c := &p.Containers[0]
+	c.Restarts, c.ID, c.Started = c.Restarts+1, c.ID+"+", s.now
+	p.setReady(s, false, "ContainersNotReady")
 }
 
 // stop deletes a pod, by an eviction if disruption is set. The pod disappears some seconds later.
@@ -180,15 +248,13 @@ func (v *fakeService) replace(s *fakeCluster, p *fakePod) {
 
 // updates changes the images of pods in place at the given second. The kubelet kills pod i's container kills(i) seconds
 // later. The pod is then not ready for away seconds.
-func (s *fakeCluster) updates(second float64, v *fakeService, pods []*fakePod, kills func(i int) float64, away float64) *fakeCluster {
+func (s *fakeCluster) updates(second float64, pods []*fakePod, kills func(i int) float64, away float64) *fakeCluster {
 	return s.at(second, func() {
 		for i, p := range pods {
 			p.Containers[0].Image += "+"
 			s.sendToWatch(event.Modified, &p.Pod)
 			s.after(seconds(kills(i)), func() {
-				c := &p.Containers[0]
-				c.Restarts, c.ID, c.Started = c.Restarts+1, c.ID+"+", s.now
-				p.setReady(s, false, "ContainersNotReady")
+				p.crash(s)
 				s.after(seconds(away), func() { p.setReady(s, true, "") })
 			})
 		}
@@ -201,15 +267,6 @@ func (s *fakeCluster) write(second float64, v *fakeService, ips ...string) *fake
 		v.endpoints.Addresses = byHand(ips...)
 		v.endpoints.Writer, v.endpoints.LastApplied = "kubectl-client-side-apply", true
 		v.endpoints.OtherWriter = v.endpoints.Writer
-		s.sendToWatch(event.Modified, &v.endpoints)
-	})
-}
-
-// overwrite removes the addresses at the given second, like the endpoints controller for a Service whose selector
-// matches no pod.
-func (s *fakeCluster) overwrite(second float64, v *fakeService) *fakeCluster {
-	return s.at(second, func() {
-		v.endpoints.Addresses = nil
 		s.sendToWatch(event.Modified, &v.endpoints)
 	})
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
-
-	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // texts returns a line for each incident.
@@ -23,9 +21,7 @@ func (r *restarted) texts() (all []string) {
 // TestALongGap restarts kubeflap after more than ten minutes. It must show that its incidents were interrupted, and begin
 // anew with what the lists show. A later process that replays the recordings, with their hole, must show the same.
 func TestALongGap(t *testing.T) {
-	c := newFakeCluster(9).silence(300, 5000, 5).single(5)
-	c.notReady(c.web().pods[2], 350, 900)
-	r := newRestarted(t, c)
+	r := newRestarted(t, told(t, "start 9; 0 service single 5; 300 silent 5 until 5000; 350 unready web/3 until 900"))
 	r.runUntil(400)
 	r.restart(1100)
 	r.runUntil(1200)
@@ -48,12 +44,7 @@ func TestALongGap(t *testing.T) {
 func TestWhatHasEndedIsSaved(t *testing.T) {
 	for name, written := range map[string]bool{"written": true, "killed": false} {
 		t.Run(name, func(t *testing.T) {
-			c := newFakeCluster(9)
-			for i := range 4 {
-				at := 300 + float64(i)*400
-				c.silence(at, at+55, i+1)
-			}
-			r := newRestarted(t, c)
+			r := newRestarted(t, told(t, "start 9; repeat 4 every 400;     300 silent $i until 355"))
 			r.runUntil(2600)
 			want := r.texts()
 			if !written {
@@ -82,7 +73,7 @@ func TestWhatHasEndedIsSaved(t *testing.T) {
 
 // TestTheFileKnowsTheBeginning restarts kubeflap with a recording that begins during an incident that has ended since.
 func TestTheFileKnowsTheBeginning(t *testing.T) {
-	r := newRestarted(t, newFakeCluster(9).silence(300, 900, 5))
+	r := newRestarted(t, told(t, "start 9; 300 silent 5 until 900"))
 	r.runUntil(600)
 	r.beginSegment()
 	r.runUntil(1300)
@@ -96,9 +87,7 @@ func TestTheFileKnowsTheBeginning(t *testing.T) {
 
 // TestCountersBeginAtZero restarts kubeflap when all incidents have ended. No counter must contain what they counted.
 func TestCountersBeginAtZero(t *testing.T) {
-	c := newFakeCluster(9).silence(300, 600, 5).single(5).breaks(event.KindPod, 700, 720, event.ReasonTimeout)
-	c.notReady(c.web().pods[0], 400, 450)
-	r := newRestarted(t, c)
+	r := newRestarted(t, told(t, "start 9; 0 service single 5; 300 silent 5 until 600; 400 unready web/1 until 450; 700 break pods until 720: timeout"))
 	r.runUntil(1500)
 	r.kill()
 	r.begin()

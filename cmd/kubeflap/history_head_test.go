@@ -35,7 +35,7 @@ func ongoing(all []incident.Incident) []incident.Incident {
 // the lists at the beginning of the recordings show must keep its ID and its start.
 func TestIncidentsThatBeganBeforeTheRecording(t *testing.T) {
 	withoutRaceDetector(t)
-	for _, x := range storiesThatAreWatched() {
+	for _, x := range watchedStories(t) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			end := x.expected[len(x.expected)-1].at
@@ -86,13 +86,7 @@ func outage(x incident.Incident) bool {
 
 // TestAnOutageThatBeganBeforeTheRecording restarts kubeflap with recordings that begin in the second hour of an outage.
 func TestAnOutageThatBeganBeforeTheRecording(t *testing.T) {
-	c := newFakeCluster(9)
-	v := c.service("single", true)
-	v.start(c, c.nodes[4]).serve()
-	v.fill()
-	c.at(300, func() { v.pods[0].setReady(c, false, "ContainersNotReady") })
-	c.at(9000, func() { v.pods[0].setReady(c, true, "") })
-	r := newRestarted(t, c)
+	r := newRestarted(t, told(t, "start 9; 0 service single 5; 300 unready single/1 until 9000"))
 	r.runUntil(7000)
 	before := r.only()
 	if !outage(before) {
@@ -112,29 +106,10 @@ func TestAnOutageThatBeganBeforeTheRecording(t *testing.T) {
 	}
 }
 
-// threePods adds a Service with three ready pods.
-func (s *fakeCluster) threePods(name string) *fakeService {
-	v := s.service(name, true)
-	for _, n := range s.nodes[3:6] {
-		v.start(s, n).serve()
-	}
-	v.fill()
-	return v
-}
-
 // TestAddressesThatWereLostBeforeTheRecording restarts kubeflap with recordings that begin in the second hour in which
 // addresses of two Services are not ready. Both Services have other ready addresses.
 func TestAddressesThatWereLostBeforeTheRecording(t *testing.T) {
-	c := newFakeCluster(9)
-	var lost []*fakePod
-	for _, name := range []string{"back", "gone"} {
-		lost = append(lost, c.threePods(name).pods[0])
-	}
-	c.at(300, func() { lost[0].setReady(c, false, "ContainersNotReady") })
-	c.at(400, func() { lost[1].setReady(c, false, "ContainersNotReady") })
-	c.at(9000, func() { lost[0].setReady(c, true, "") })
-	c.at(9000, func() { lost[1].remove(c) })
-	r := newRestarted(t, c)
+	r := newRestarted(t, told(t, "start 9; 0 service back 4 5 6; 0 service gone 4 5 6; 300 unready back/1 until 9000; 400 unready gone/1; 9000 remove gone/1"))
 	r.runUntil(7000)
 	before := r.incidents()
 	if len(before) != 2 {
@@ -164,12 +139,7 @@ func TestAddressesThatWereLostBeforeTheRecording(t *testing.T) {
 // TestAnIncidentThatBecameHarmfulBeforeTheRecording covers an in-place update that is reported because an address was lost
 // twice. When the recordings begin, another address has been away for less than stuckAfter.
 func TestAnIncidentThatBecameHarmfulBeforeTheRecording(t *testing.T) {
-	c := newFakeCluster(9)
-	v := c.threePods("web")
-	for _, x := range []struct{ second, pod, away float64 }{{300, 0, 20}, {340, 0, 20}, {400, 1, 60}} {
-		c.updates(x.second, v, v.pods[int(x.pod):int(x.pod)+1], func(int) float64 { return 1 }, x.away)
-	}
-	r := newRestarted(t, c)
+	r := newRestarted(t, told(t, "start 9; 0 service solo 4 5 6; 300 update solo/1 kill 1 until 321; 340 update solo/1 kill 1 until 361; 400 update solo/2 kill 1 until 461"))
 	r.runUntil(430)
 	before := r.only()
 	r.beginSegment()
@@ -185,13 +155,7 @@ func TestAnIncidentThatBecameHarmfulBeforeTheRecording(t *testing.T) {
 // TestAddressesOfADisplacedIncident covers lost addresses of an incident that a newer one displaced. They must not become
 // part of a later incident of the same workload.
 func TestAddressesOfADisplacedIncident(t *testing.T) {
-	c := newFakeCluster(9)
-	a, b := c.threePods("a"), c.threePods("b")
-	for second, p := range map[float64]*fakePod{300: a.pods[0], 400: b.pods[0], 500: a.pods[1]} {
-		c.at(second, func() { p.setReady(c, false, "ContainersNotReady") })
-	}
-	c.at(9000, func() { a.pods[1].setReady(c, true, "") })
-	r := sized(t, c, 1)
+	r := sized(t, told(t, "start 9; 0 service a 4 5 6; 0 service b 4 5 6; 300 unready a/1; 400 unready b/1; 500 unready a/2 until 9000"), 1)
 	r.runUntil(7000)
 	before := r.only()
 	r.beginSegment()
@@ -205,7 +169,7 @@ func TestAddressesOfADisplacedIncident(t *testing.T) {
 
 // TestAHeadThatIsWrittenLate checks that a head does not contain what happened after the beginning of its segment.
 func TestAHeadThatIsWrittenLate(t *testing.T) {
-	r := newRestarted(t, newFakeCluster(9).silence(300, 2000, 5).single(5))
+	r := newRestarted(t, told(t, "start 9; 0 service single 5; 300 silent 5 until 2000"))
 	r.runUntil(290)
 	begins := r.cluster.now
 	r.runUntil(400)
@@ -228,10 +192,7 @@ func TestAHeadThatIsWrittenLate(t *testing.T) {
 // TestWhatWasSeenBeforeTheRecordingIsKnown checks that the grace period and its recommendation survive a restart whose
 // recordings begin later than the heartbeats that showed them.
 func TestWhatWasSeenBeforeTheRecordingIsKnown(t *testing.T) {
-	c := newFakeCluster(9).silence(500, 600, 5).silence(4000, 4100, 6)
-	for i := range 6 {
-		c.slow(3, float64(600*i+300), 30, 31, 32)
-	}
+	c := told(t, "start 9; 500 silent 5 until 600; 4000 silent 6 until 4100; repeat 6 every 600;     300 slow 3 every 30 31 32")
 	r := newRestarted(t, c)
 	r.runUntil(7000)
 	recommended := r.pipeline.incidents.GracePeriod(c.now).Recommended()

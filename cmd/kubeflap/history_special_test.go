@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -39,13 +40,13 @@ func TestTwoRestartsInARow(t *testing.T) {
 	if x.State != incident.StateEnded || !strings.Contains(x.Summary, "for at least 106.5s") || r.ends(x.ID) != 1 {
 		t.Errorf("%s, reported %s: %s", described(x), r.notices(), x.Summary)
 	}
-	restartStory{restarts: [][2]float64{{400, 600}}}.checkBlind(t, x)
+	(&restartStory{restarts: [][2]float64{{400, 600}}}).checkBlind(t, x)
 }
 
 // TestListsStayShortAfterManyRestarts restarts kubeflap 30 times during one incident.
 func TestListsStayShortAfterManyRestarts(t *testing.T) {
 	withoutRaceDetector(t)
-	r := newRestarted(t, newFakeCluster(9).silence(300, 90000, 5).single(5))
+	r := newRestarted(t, told(t, "start 9; 0 service single 5; 300 silent 5 until 90000"))
 	r.runUntil(400)
 	for i := range 30 {
 		r.restart(400 + float64(i+1)*130)
@@ -135,8 +136,7 @@ func TestRestartsWithoutPermissions(t *testing.T) {
 		for when, back := range map[string]float64{"returns later": 460, "returns in the gap": 402} {
 			t.Run(name+", "+when, func(t *testing.T) {
 				cluster := func() *fakeCluster {
-					c, pods := solo(1)
-					c.notReady(pods[0], 360, back)
+					c := told(t, fmt.Sprintf("start 9; 0 service solo 1; 360 unready solo/1 until %g", back))
 					for _, k := range lacking {
 						c.lacks(k, event.ReasonForbidden)
 					}
@@ -164,7 +164,7 @@ func TestKubeflapIsKilledEverySecond(t *testing.T) {
 	withoutRaceDetector(t)
 	t.Parallel()
 	for _, every := range []float64{61, 7, 1.5, 1, 0.5}[:few(5, 3)] {
-		c := newFakeCluster(9).silence(300, 700, 5).single(5)
+		c := told(t, "start 9; 0 service single 5; 300 silent 5 until 700")
 		r := newRestarted(t, c)
 		r.runUntil(400)
 		id := r.only().ID

@@ -10,9 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// restartStory is a cluster in which one kubeflap is restarted and another one is not.
+// restartStory is the part of a story in which one kubeflap is restarted and another one is not.
 type restartStory struct {
-	cluster func() *fakeCluster
 	// restarts holds the second of each stop and of the start after it. If kill is set, each stop is a kill.
 	restarts [][2]float64
 	kill     bool
@@ -111,7 +110,7 @@ func differences(x, y incident.Incident, most time.Duration) (all []string) {
 }
 
 // run restarts one of two kubeflaps, and compares their incidents and the number of reported ends.
-func (c restartStory) run(t *testing.T) {
+func (c *scenario) run(t *testing.T) {
 	withoutRaceDetector(t)
 	t.Parallel()
 	size := cmp.Or(c.size, 500)
@@ -144,7 +143,7 @@ func (c restartStory) run(t *testing.T) {
 }
 
 // checkBlind checks that the timeline of an incident shows each restart, and how long it took.
-func (c restartStory) checkBlind(t *testing.T, x incident.Incident) {
+func (c *restartStory) checkBlind(t *testing.T, x incident.Incident) {
 	t.Helper()
 	var blind []incident.Span
 	for _, s := range x.Timeline {

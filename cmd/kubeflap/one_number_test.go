@@ -8,14 +8,33 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
-	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
+
+// checkRecommendations checks at the end of a story that every place recommends the same grace period.
+func (x *scenario) checkRecommendations(w *storyWatcher) {
+	if x.recommends == nil {
+		w.finish()
+		return
+	}
+	for place, got := range w.recommendations() {
+		if want := x.recommends[0]; got != want && (want > 0 || !strings.HasPrefix(place, "API")) {
+			w.t.Errorf("%s recommends %g, want %g", place, got, want)
+		}
+	}
+}
+
+// finish ends the recording.
+func (w *storyWatcher) finish() {
+	w.pipeline.finish()
+	if err := w.writer.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+}
 
 // recommendations returns each source's recommended grace period in seconds. 0 means no recommendation.
 func (w *storyWatcher) recommendations() map[string]float64 {
@@ -54,10 +73,7 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 			all["metric"] = f.Metric[0].GetGauge().GetValue()
 		}
 	}
-	w.pipeline.finish()
-	if err := w.writer.Close(); err != nil {
-		w.t.Fatal(err)
-	}
+	w.finish()
 	url := serveIncidents(w.t, w.file)
 	for _, args := range [][]string{{"--recording", w.file}, {"--url", url}} {
 		_, out, errOut := kubeflap(w.t, append([]string{"advise", "--output=json"}, args...)...)
@@ -105,67 +121,5 @@ func (w *storyWatcher) checkGraceTable(recommended time.Duration) {
 		if row.GracePeriod >= cmp.Or(recommended, facts.Period).Seconds() && row.Silences.AtLeast > others {
 			w.t.Errorf("%s silences turn a node Unknown with %g s, although at most %d were not the silence of a slow node that returned", row.Silences, row.GracePeriod, others)
 		}
-	}
-}
-
-// shows lets kubeflap see the controller manager's pod with its grace period.
-func (s *fakeCluster) shows(version string, grace float64) {
-	s.version, s.grace = version, seconds(grace)
-	s.others = append(s.others, &event.Pod{
-		Meta: metaOf("pod", "kube-system", "kube-controller-manager-master-1"), Phase: "Running", Ready: &event.Condition{Status: event.StatusTrue},
-		ControllerManager: &event.ControllerManager{GracePeriod: s.grace, Version: version, Flags: &event.ControllerManagerFlags{}},
-	})
-}
-
-func TestEveryPlaceRecommendsTheSameGracePeriod(t *testing.T) {
-	withoutRaceDetector(t)
-	firstPost := func() *fakeCluster { return newFakeCluster(9).slow(2, 300, 20, 35, 49, 28, 46, 22, 50) }
-	cases := []struct {
-		name    string
-		cluster func(*fakeCluster)
-		of      func() *fakeCluster
-		until   float64
-		want    float64
-	}{
-		{"the first post: a kubelet reports every 20 to 50 s, and the grace period is 40 s", nil, firstPost, 700, 100},
-		{"an hour later", nil, firstPost, 4300, 100},
-		{"on a managed control plane nobody can set it", func(s *fakeCluster) { s.version = "v1.31.4-eks-2d5f260" }, firstPost, 700, 0},
-		{"the fifth post: a grace period of 10 s in v1.11", func(s *fakeCluster) { s.shows("v1.11.1", 10) }, nil, 300, 40},
-		{"a grace period of 10 s in v1.32", func(s *fakeCluster) { s.shows("v1.32.0", 10) }, nil, 300, 50},
-		{"a grace period of 10 minutes", func(s *fakeCluster) { s.shows("v1.32.0", 600) }, nil, 300, 120},
-		{"a grace period of 10 minutes, and a slow kubelet, which the default would make Unknown", func(s *fakeCluster) {
-			s.slow(2, 300, 20, 35, 58, 28).shows("v1.32.0", 600)
-		}, nil, 700, 120},
-		{"16 s are safe if heartbeats come every 4 s", func(s *fakeCluster) { s.interval = seconds(4); s.shows("v1.31.4", 16) }, nil, 300, 0},
-		{"8 s are not if they come every 5 s", func(s *fakeCluster) { s.interval = seconds(5); s.shows("v1.31.4", 8) }, nil, 300, 40},
-		{"a third of the nodes is silent together", nil, func() *fakeCluster { return newFakeCluster(9).silence(300, 350, 1, 4, 7) }, 500, 0},
-		{"a reboot", nil, func() *fakeCluster { return newFakeCluster(9).reboots(300, 380, 3) }, 600, 0},
-		{"a reboot, and a minute later the kubelet hangs", nil, func() *fakeCluster { return newFakeCluster(9).reboots(300, 394, 1).silence(460, 500, 1) }, 700, 90},
-		{"a healthy cluster", nil, nil, 300, 0},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			s := newFakeCluster(9)
-			if c.of != nil {
-				s = c.of()
-			}
-			if c.cluster != nil {
-				c.cluster(s)
-			}
-			w := newStoryWatcher(t, s)
-			w.runUntil(c.until)
-			all := w.recommendations()
-			for place, got := range all {
-				isOfNode := !strings.HasPrefix(place, "API") || c.want > 0
-				if isOfNode && got != c.want {
-					t.Errorf("%s: %s, want %s", place, time.Duration(got*1e9), time.Duration(c.want*1e9))
-				}
-			}
-			if _, ok := all["API 0"]; !ok && c.of != nil {
-				t.Error("there is no incident")
-			}
-			w.checkGraceTable(time.Duration(c.want * 1e9))
-		})
 	}
 }

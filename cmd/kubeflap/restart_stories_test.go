@@ -14,31 +14,11 @@ import (
 // gaps are the seconds for which kubeflap is not running.
 func gaps() []float64 { return []float64{3, 20, 75, 240, 590} }
 
-// dependOnTheGap maps stories to what kubeflap cannot know after a restart at some moments of them.
-func dependOnTheGap() map[string]string {
-	const (
-		flaps   = "nodes fall silent again and again, also in the gap"
-		returns = "nodes return in the gap or right after it, so when they returned is uncertain"
-		stall   = "nothing shows after the gap that nodes were silent before it, because their first heartbeats are late"
-	)
-	return map[string]string{
-		"two kubelets are slow every two minutes, and once both at the same time":      flaps,
-		"people cordon a node that flaps, and it fails again: that announces nothing":  "whether the node failed before it was cordoned",
-		"the same, while kubeflap's watch of nodes is broken from the ninth minute on": "a fake cluster can only break a watch that is open",
-		"two of twenty fall silent together and return far apart":                      returns, "two of twenty fall silent together and return together": returns,
-		"a zone is cut off, and the controller manager stands still and marks its nodes after they are back":                             returns,
-		"etcd behind the only API server stalls for 90 s":                                                                                stall,
-		"etcd behind three API servers stalls for 90 s: whether it is etcd, or the API server that kubeflap uses, shows when it goes on": stall,
-		"a zone is cut off one and a half minutes after another one is back":                                                             "the first of two outages is in the gap, so the second one has another number",
-		"node after node, eight of nine within an hour":                                                                                  "the first of two outages is in the gap, so the second one has another number",
-	}
-}
-
-// storiesThatAreWatched returns the stories in which all watches work from the beginning. A fake cluster can only break a
-// watch that is open.
-func storiesThatAreWatched() []scenario {
-	return slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfDepartures(), storiesOfRecreatedNodes(), storiesOfMachinesGone(), storiesOfServices(),
-		storiesOfWriters(), storiesOfConflicts(), storiesOfAdvice())
+// watchedStories returns the stories in which all watches work from the beginning. A fake cluster can only break a watch
+// that is open.
+func watchedStories(t *testing.T) []scenario {
+	t.Helper()
+	return readStories(t, "heartbeats", "control_plane", "departures", "recreated", "machines_gone", "services", "writers", "advice")
 }
 
 // TestRestartsInAllStories restarts kubeflap at many moments of each story: in turn, it is killed, and it stops and has a
@@ -46,7 +26,7 @@ func storiesThatAreWatched() []scenario {
 // from what happened while it was not running.
 func TestRestartsInAllStories(t *testing.T) {
 	withoutRaceDetector(t)
-	for n, x := range storiesThatAreWatched() {
+	for n, x := range watchedStories(t) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			end := x.expected[len(x.expected)-1].at
@@ -72,7 +52,7 @@ func TestRestartsInAllStories(t *testing.T) {
 					r.kill()
 					got = r.incidents()
 				}
-				if bad := afterRestart(truth.incidents(), got, stop, stop+gap); bad != "" && dependOnTheGap()[x.name] == "" {
+				if bad := afterRestart(truth.incidents(), got, stop, stop+gap); bad != "" && x.unclear == "" {
 					t.Errorf("restarted from %g to %g: %s", stop, stop+gap, bad)
 				}
 			}
