@@ -139,7 +139,9 @@ func (s *fakeCluster) stall(from, to float64) *fakeCluster {
 // fakeWatch is one of kubeflap's watches.
 type fakeWatch struct {
 	down, frozen bool
-	held         []event.Event
+	// late is set if a list of the resource takes long.
+	late bool
+	held []event.Event
 	// lacking is the reason why the resource cannot be watched, or empty.
 	lacking event.Reason
 }
@@ -302,7 +304,9 @@ func (s *fakeCluster) start() {
 func (s *fakeCluster) watch() {
 	s.sink(event.Event{Seen: s.now, Kind: event.KindCluster, Type: event.Listed, Object: &event.Cluster{Version: s.version}})
 	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
-		s.list(k)
+		if !s.watches[k].late {
+			s.list(k)
+		}
 	}
 	s.watching = true
 }

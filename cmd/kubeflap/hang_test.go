@@ -14,14 +14,12 @@ import (
 
 // failing returns a cluster in which a number of Services lose their only address at once, and get it back later.
 func failing(services int) *fakeCluster {
-	c := newFakeCluster(9)
+	x := scenario{nodes: 9}
 	for i := range services {
-		v := c.service(fmt.Sprintf("solo-%d", i), true)
-		v.start(c, c.nodes[i%9]).serve()
-		v.fill()
-		c.notReady(v.pods[0], 300, 340)
+		x.happens(0, 0, fmt.Sprintf("service solo-%d %d", i, 1+i%9))
+		x.happens(300, 0, fmt.Sprintf("unready solo-%d/1 until 340", i))
 	}
-	return c
+	return x.cluster()
 }
 
 // hanging makes the disk and the terminal of a pipeline hang: incidents are saved to a pipe that nobody reads, and the

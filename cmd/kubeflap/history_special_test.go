@@ -1,52 +1,37 @@
 package main
 
 import (
-	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // TestALaterIncidentDoesNotContinueARecoveredOne restarts kubeflap long after a node has recovered, when the node is
 // silent again.
 func TestALaterIncidentDoesNotContinueARecoveredOne(t *testing.T) {
-	r := newRestarted(t, newFakeCluster(9).silence(300, 400, 5).silence(9000, 20000, 5))
+	r := newRestarted(t, "start 9; 300 silent 5 until 400; 9000 silent 5 until 20000")
 	r.runUntil(450)
-	before := r.only()
+	before := r.incidents()
 	r.restart(9200)
 	r.runUntil(9300)
-	all := r.incidents()
-	if len(all) != 2 || all[0].ID == before.ID || all[1].ID != before.ID || !all[1].End.Equal(before.End) || all[1].State != incident.StateEnded {
+	if all := r.incidents(); len(all) != 2 || all[0].ID == before[0].ID || all[1].ID != before[0].ID {
 		t.Errorf("got %+v", all)
 	}
-	if strings.Contains(all[1].Summary, "not watching") {
-		t.Error(all[1].Summary)
-	}
-}
-
-// TestTwoRestartsInARow restarts kubeflap again soon after an incident that ended while it was not running.
-func TestTwoRestartsInARow(t *testing.T) {
-	r := newRestarted(t, newFakeCluster(9).silence(300, 450, 5))
-	r.runUntil(400)
-	r.restart(600)
-	r.runUntil(640)
-	r.restart(900)
-	r.runUntil(1100)
-	x := r.only()
-	if x.State != incident.StateEnded || !strings.Contains(x.Summary, "for at least 106.5s") || r.ends(x.ID) != 1 {
-		t.Errorf("%s, reported %s: %s", described(x), r.notices(), x.Summary)
-	}
-	(&restartStory{restarts: [][2]float64{{400, 600}}}).checkBlind(t, x)
+	r.checkEnded(before)
 }
 
 // TestListsStayShortAfterManyRestarts restarts kubeflap 30 times during one incident.
 func TestListsStayShortAfterManyRestarts(t *testing.T) {
 	withoutRaceDetector(t)
-	r := newRestarted(t, told(t, "start 9; 0 service single 5; 300 silent 5 until 90000"))
+	r := newRestarted(t, "start 9; 0 service single 5; 300 silent 5 until 90000")
 	r.runUntil(400)
 	for i := range 30 {
 		r.restart(400 + float64(i+1)*130)
@@ -64,20 +49,16 @@ func TestListsStayShortAfterManyRestarts(t *testing.T) {
 // TestForbiddenNodesEndNoIncident restarts kubeflap when it is no longer allowed to see nodes. Nobody knows then
 // whether the node is still silent.
 func TestForbiddenNodesEndNoIncident(t *testing.T) {
-	c := newFakeCluster(9).silence(300, 3000, 5)
-	r := newRestarted(t, c)
+	r := newRestarted(t, "start 9; 300 silent 5 until 3000")
 	r.runUntil(400)
-	r.kill()
-	c.runUntil(410)
-	r.begin()
-	c.lacks(event.KindNode, event.ReasonForbidden)
-	c.watch()
+	r.cluster.lacks(event.KindNode, event.ReasonForbidden)
+	r.restart(410)
 	r.runUntil(900)
 	if x := r.only(); x.State != incident.StateRunning {
 		t.Errorf("%s while nodes are forbidden: %s", x.State, x.Summary)
 	}
-	c.lacks(event.KindNode, "")
-	c.list(event.KindNode)
+	r.cluster.lacks(event.KindNode, "")
+	r.cluster.list(event.KindNode)
 	r.runUntil(3300)
 	for _, x := range r.incidents() {
 		if slices.Contains(x.Nodes, "node-5") && (x.State != incident.StateEnded || r.ends(x.ID) != 1 || x.End.Sub(storyBegin) < 50*time.Minute) {
@@ -86,130 +67,182 @@ func TestForbiddenNodesEndNoIncident(t *testing.T) {
 	}
 }
 
-// slowly restarts kubeflap at a second. It lists one resource only later.
-func (r *restarted) slowly(second float64, k event.Kind, later float64) {
-	r.kill()
-	c := r.cluster
-	c.runUntil(second)
-	r.begin()
-	c.sink(event.Event{Seen: c.now, Kind: event.KindCluster, Type: event.Listed, Object: &event.Cluster{Version: c.version}})
-	for _, x := range append(event.Kinds(), event.KindControlPlaneLease) {
-		if x != k {
-			c.list(x)
-		}
-	}
-	c.watches[k].down = true
-	c.at(later, func() { c.watches[k].down = false; c.list(k) })
-}
-
-// TestAListArrivesLate restarts kubeflap during an incident. The node returns before the last list is complete, and
-// fails again hours later.
-func TestAListArrivesLate(t *testing.T) {
+// TestTheClockIsSetBackDuringARestart sets the clock back while kubeflap is not running, and while or after node-5 is silent.
+// An hour is too much, so kubeflap starts without its history. No incident must end before its start.
+func TestTheClockIsSetBackDuringARestart(t *testing.T) {
 	withoutRaceDetector(t)
-	t.Parallel()
-	for _, k := range []event.Kind{event.KindEndpointSlice, event.KindService, event.KindPod} {
-		t.Run(k.String(), func(t *testing.T) {
-			cluster := func() *fakeCluster { return newFakeCluster(9).silence(300, 615, 5).silence(9000, 9400, 5) }
-			truth, r := newRestarted(t, cluster()), newRestarted(t, cluster())
-			r.runUntil(600)
+	for name, x := range map[string]struct {
+		story       string
+		stop, start float64
+		by          time.Duration
+		notices     string
+	}{
+		"by an hour in an incident that is over after the restart": {"start 9; 300 silent 5 until 2000", 400, 2500, time.Hour, "started node-5 node"},
+		"by an hour after a recovery":                              {"start 9; 4000 silent 5 until 4100", 4130, 4140, time.Hour, "started node-5 node"},
+		"by less than the slack":                                   {"start 9; 300 silent 5 until 1000", 400, 401, 3 * time.Second, "started node-5 node, continued node-5 node, ended node-5 node"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRestarted(t, x.story)
+			c := r.cluster
+			r.runUntil(x.stop)
 			r.stops = true
-			r.slowly(610, k, 640)
-			for _, at := range []float64{700, 2000, 9200, 9900} {
-				truth.runUntil(at)
-				r.runUntil(at)
-				sameAsTruth(t, at, 40*time.Second, truth.incidents(), r.incidents())
+			r.kill()
+			c.runUntil(x.start)
+			c.now = c.now.Add(-x.by)
+			r.begin()
+			c.watch()
+			for range 1800 {
+				if c.now = c.now.Add(500 * time.Millisecond); x.by < clockSlack {
+					c.runUntil(c.second())
+				}
+				r.pipeline.tick()
 			}
-			sameEnds(t, truth, r)
+			// The other nodes are silent, too, if their clocks are not those of kubeflap.
+			r.reported = slices.DeleteFunc(r.reported, func(n incident.Notice) bool { return n.Incident.Subject != "node-5" })
+			if got := r.notices(); got != x.notices {
+				t.Errorf("reported %s, want %s", got, x.notices)
+			}
+			checkOrder(t, r.incidents())
+			for _, x := range r.incidents() {
+				if x.Subject == "node-5" && x.State != incident.StateEnded {
+					t.Errorf("15 minutes after the restart: %s", described(x))
+				}
+			}
 		})
 	}
 }
 
-// TestRestartsWithoutPermissions restarts a kubeflap that may not watch one resource, such as nodes with --namespace.
-// The incident of a workload must end nevertheless.
-func TestRestartsWithoutPermissions(t *testing.T) {
-	withoutRaceDetector(t)
-	t.Parallel()
-	for name, lacking := range map[string][]event.Kind{
-		"without nodes": {event.KindNode, event.KindLease}, "without slices": {event.KindEndpointSlice}, "without Endpoints": {event.KindEndpoints},
-		"without Leases": {event.KindLease}, "without Services": {event.KindService}, "without pods": {event.KindPod},
-	} {
-		for when, back := range map[string]float64{"returns later": 460, "returns in the gap": 402} {
-			t.Run(name+", "+when, func(t *testing.T) {
-				cluster := func() *fakeCluster {
-					c := told(t, fmt.Sprintf("start 9; 0 service solo 1; 360 unready solo/1 until %g", back))
-					for _, k := range lacking {
-						c.lacks(k, event.ReasonForbidden)
-					}
-					return c
-				}
-				truth, r := newRestarted(t, cluster()), newRestarted(t, cluster())
-				r.runUntil(400)
-				r.stops = true
-				r.restart(405)
-				end := float64(few(3000, 1200))
-				truth.runUntil(end)
-				r.runUntil(end)
-				a, b := truth.incidents(), r.incidents()
-				if len(a) != len(b) || len(a) > 0 && (a[0].ID != b[0].ID || a[0].State != b[0].State) {
-					t.Errorf("got %+v, want %+v; %s", b, a, r.notices())
-				}
-			})
+// TestALongGap restarts kubeflap after more than ten minutes. It must show that its incidents were interrupted, and begin
+// anew with what the lists show. A later process that replays the recordings, with their hole, must show the same.
+func TestALongGap(t *testing.T) {
+	r := newRestarted(t, "start 9; 0 service single 5; 300 silent 5 until 5000; 350 unready web/3 until 900")
+	texts := func() (all []string) {
+		for _, x := range r.incidents() {
+			all = append(all, described(x)+" | "+x.Summary)
 		}
+		return all
+	}
+	r.runUntil(400)
+	r.restart(1100)
+	r.runUntil(1200)
+	shown := texts()
+	if len(shown) != 2 || !strings.Contains(shown[0], "node-5 sent no heartbeat for 15m08s (grace period 40s) and was Unknown when kubeflap started; no Service") ||
+		!strings.Contains(shown[1], "its end is unknown") || r.incidents()[1].End.Sub(storyBegin) > seconds(400) {
+		t.Errorf("got %q", shown)
+	}
+	if got, want := r.notices(), "started node-5 node, started Deployment/web workload, started node-5 node"; got != want {
+		t.Errorf("reported %s, want %s", got, want)
+	}
+	r.restart(1200.5)
+	if got := texts(); !slices.Equal(got, shown) {
+		t.Errorf("after another restart: %q, want %q", got, shown)
 	}
 }
 
-// TestKubeflapIsKilledEverySecond kills kubeflap again and again, before and after it knows whether its incident is
-// ongoing.
-func TestKubeflapIsKilledEverySecond(t *testing.T) {
-	withoutRaceDetector(t)
-	t.Parallel()
-	for _, every := range []float64{61, 7, 1.5, 1, 0.5}[:few(5, 3)] {
-		c := told(t, "start 9; 0 service single 5; 300 silent 5 until 700")
-		r := newRestarted(t, c)
-		r.runUntil(400)
-		id := r.only().ID
-		for at := 400.0; at < 690-every; at += every + 0.5 {
-			r.restart(at + 0.5)
-			r.runUntil(at + 0.5 + every)
-			if x := r.only(); x.ID != id || x.State != incident.StateRunning || x.Outages != 1 {
-				t.Fatalf("every %g: at %g %s, %d outages", every, at, described(x), x.Outages)
+// TestCountersBeginAtZero restarts kubeflap when all incidents have ended. No counter must contain what they counted.
+func TestCountersBeginAtZero(t *testing.T) {
+	r := newRestarted(t, "start 9; 0 service single 5; 300 silent 5 until 600; 400 unready web/1 until 450; 700 break pods until 720: timeout")
+	r.runUntil(1500)
+	r.kill()
+	r.begin()
+	families, err := r.pipeline.collector.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.Metric {
+			if n := valueOf(m); n > 0 && family.GetType() != dto.MetricType_GAUGE {
+				t.Errorf("%s%v is %g", family.GetName(), m.Label, n)
 			}
 		}
-		r.runUntil(1000)
-		x := r.only()
-		if x.ID != id || x.State != incident.StateEnded || r.ends(id) != 1 || x.Outages != 1 || x.OutageTime > 370e9 {
-			t.Errorf("every %g: %s %d ends, %d outages of %s", every, described(x), r.ends(id), x.Outages, x.OutageTime)
-		}
-		r.kill()
 	}
 }
 
-// TestARestartWithMoreNodesThanAnIncidentLists restarts kubeflap in an incident with more nodes than an incident lists.
-func TestARestartWithMoreNodesThanAnIncidentLists(t *testing.T) {
+// TestIncidentsThatBeganBeforeTheRecording restarts kubeflap with recordings that begin while incidents are ongoing. What
+// the lists at the beginning of the recordings show must keep its ID and its start.
+func TestIncidentsThatBeganBeforeTheRecording(t *testing.T) {
 	withoutRaceDetector(t)
-	t.Parallel()
-	var most, few []int
-	for i := range 130 {
-		if most = append(most, i+1); i >= 125 {
-			few = append(few, i+1)
+	for _, x := range watchedStories(t) {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			end := x.expected[len(x.expected)-1].at
+			for i := range few(12, 2) {
+				r := startRestarted(&restarted{t: t, cluster: x.cluster(), size: 500})
+				r.runUntil(math.Floor(end * (float64(i) + 0.5) / 12))
+				want := r.incidents()
+				r.beginSegment()
+				r.runUntil(r.cluster.second() + 15) // the clocks of nodes are known after their first heartbeats
+				r.stops = true
+				r.restart(r.cluster.second() + 5)
+				r.runUntil(r.cluster.second() + 10)
+				for _, x := range want {
+					if x.State != incident.StateRunning && x.State != incident.StatePending {
+						continue
+					}
+					switch y, ok := r.pipeline.cluster("").Incident(x.ID); {
+					case !ok && r.cluster.lists(x):
+						t.Errorf("at %g: missing: %s", r.cluster.second(), described(x))
+					case ok && y.ID == x.ID && !y.Start.Equal(x.Start) && y.State == incident.StateRunning:
+						t.Errorf("at %g: got %s, want %s", r.cluster.second(), described(y), described(x))
+					}
+				}
+				r.kill()
+			}
+		})
+	}
+}
+
+// lists reports whether lists of all objects and the heads of segments show that an incident is ongoing. They do not show
+// silent nodes that are still Ready or were deleted, nor that nodes are marked again and again, nor that somebody removed
+// pod addresses from Endpoints.
+func (s *fakeCluster) lists(x incident.Incident) bool {
+	for _, n := range s.nodes {
+		if slices.Contains(x.Nodes, n.Name) && (n.gone || n.Ready.Status != event.StatusUnknown) {
+			return false
 		}
 	}
-	cluster := func() *fakeCluster {
-		return newFakeCluster(140).silence(300, 700, most[:125]...).silence(300, 1500, few...)
+	withdrawn := slices.ContainsFunc(x.Evidence, func(e incident.Evidence) bool { return strings.Contains(e.Text, "removed from Endpoints") })
+	return x.Verdict != verdict.GracePeriod && !withdrawn
+}
+
+// TestAHeadThatIsWrittenLate checks that a head does not contain what happened after the beginning of its segment.
+func TestAHeadThatIsWrittenLate(t *testing.T) {
+	r := newRestarted(t, "start 9; 0 service single 5; 300 silent 5 until 2000")
+	r.runUntil(290)
+	begins := r.cluster.now
+	r.runUntil(400)
+	if late := r.headOf(begins); len(late.Tracker.Outages)+len(late.Incidents.Ongoing)+len(late.Tracker.Nodes.Silences) > 0 {
+		t.Errorf("at %s: %+v", begins, late)
 	}
-	truth, r := newRestarted(t, cluster()), newRestarted(t, cluster())
-	r.runUntil(500)
-	r.stops = true
-	r.restart(510)
-	for i, at := range []float64{515, 650, 900, 1400, 1900} {
-		if i == 2 {
-			r.runUntil(800)
-			r.restart(805)
-		}
-		truth.runUntil(at)
-		r.runUntil(at)
-		if a, b := truth.incidents(), r.incidents(); len(a) != len(b) || a[0].ID != b[0].ID || a[0].State != b[0].State || len(a[0].Nodes)+a[0].NodesLeftOut != len(b[0].Nodes)+b[0].NodesLeftOut {
-			t.Errorf("at %g: got %d incidents, the first is %s, want %d, %s", at, len(b), described(b[0]), len(a), described(a[0]))
-		}
+	if now := r.headOf(r.cluster.now); len(now.Tracker.Outages) != 1 || len(now.Incidents.Ongoing) != 1 {
+		t.Errorf("later: %+v", now)
+	}
+}
+
+// TestWhatWasSeenBeforeTheRecordingIsKnown checks that the grace period and its recommendation survive a restart whose
+// recordings begin later than the heartbeats that showed them.
+func TestWhatWasSeenBeforeTheRecordingIsKnown(t *testing.T) {
+	r := newRestarted(t, "start 9; 500 silent 5 until 600; 4000 silent 6 until 4100; repeat 6 every 600;     300 slow 3 every 30 31 32")
+	c := r.cluster
+	r.runUntil(7000)
+	recommended := r.pipeline.incidents.GracePeriod(c.now).Recommended()
+	silences := len(r.pipeline.incidents.Past(c.now).Silences)
+	if recommended == 0 || silences != 2 {
+		t.Fatalf("recommended %s after %d silences", recommended, silences)
+	}
+	r.beginSegment()
+	r.runUntil(7010)
+	r.restart(7020)
+	r.runUntil(7100)
+	if got := r.pipeline.incidents.GracePeriod(c.now).Recommended(); got != recommended {
+		t.Errorf("recommended %s, want %s", got, recommended)
+	}
+	if table := r.pipeline.tracker.GraceTable(c.now); table.Since.After(storyBegin.Add(time.Minute)) || table.Rows[2].Silences.AtMost < 2 {
+		t.Errorf("the table of grace periods begins at %s: %v", table.Since, table.Rows)
+	}
+	past := r.pipeline.incidents.Past(c.now)
+	if got := len(past.Silences); got != silences || past.Observed.Round(time.Minute) != 118*time.Minute {
+		t.Errorf("%d silences in %s, want %d", got, past.Observed, silences)
 	}
 }

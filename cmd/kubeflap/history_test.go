@@ -2,16 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -25,11 +26,13 @@ type restarted struct {
 	// size is the maximum number of incidents to keep.
 	size     int
 	pipeline *pipeline
-	log      *slog.Logger
 	// head is the head of the recording, which begins at headAt. recorded holds the events of all processes so far.
 	head     head
 	headAt   time.Time
 	recorded []event.Event
+	// If bytes is set, a real flight recorder keeps as much. It needs a bubble of package synctest, in which this kubeflap
+	// runs at the pace of the clock.
+	bytes int64
 	// kill ends the process. If stops is set, the process stops by itself, so that its last events are recorded.
 	kill  func()
 	stops bool
@@ -43,13 +46,16 @@ func (*restarted) transition(transition.Transition) {}
 // incident implements reporter.
 func (r *restarted) incident(_ time.Time, n incident.Notice) { r.reported = append(r.reported, n) }
 
-func newRestarted(t *testing.T, c *fakeCluster) *restarted { return sized(t, c, 500) }
+// newRestarted returns a kubeflap that watches the cluster that the lines tell.
+func newRestarted(t *testing.T, lines string) *restarted {
+	t.Helper()
+	return startRestarted(&restarted{t: t, cluster: told(t, lines), size: 500})
+}
 
-// sized returns a kubeflap that keeps at most the given number of incidents.
-func sized(t *testing.T, c *fakeCluster, size int) *restarted {
-	r := &restarted{t: t, cluster: c, dir: memoryDir(t), size: size, log: slog.New(slog.DiscardHandler)}
+func startRestarted(r *restarted) *restarted {
+	r.dir = memoryDir(r.t)
 	r.begin()
-	c.start()
+	r.cluster.start()
 	return r
 }
 
@@ -65,30 +71,54 @@ func memoryDir(t *testing.T) string {
 
 // begin starts a process.
 func (r *restarted) begin() {
+	log, now := slog.New(slog.DiscardHandler), r.cluster.now
 	settings := trackerSettings()
 	settings.incidents = r.size
 	p := newPipeline(settings, func() time.Time { return r.cluster.now }, r)
-	p.journal = journal.Open(r.dir, r.size, r.cluster.now, r.log)
-	p.resume(&earlier{r.head, r.headAt, r.replay}, r.cluster.now, r.log)
-	p.record = func(e event.Event) { r.recorded = append(r.recorded, e) }
-	r.pipeline = p
-	ctx, cancel := context.WithCancel(r.t.Context())
-	ended := make(chan error, 1)
-	r.stops = false
-	go func() { ended <- p.journal.Run(ctx) }()
-	r.cluster.sink = p.apply
-	end := sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
+	p.journal = journal.Open(r.dir, r.size, now, log)
+	runs := []func(context.Context) error{p.journal.Run}
+	if r.bytes == 0 {
+		p.resume(&earlier{r.head, r.headAt, r.replay}, now, log)
+		p.record = func(e event.Event) { r.recorded = append(r.recorded, e) }
+	} else {
+		recorder, err := flightrecorder.New(flightrecorder.Settings{Dir: r.dir, Size: r.bytes, Age: 1000 * time.Hour, Head: p.head}, log)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		found, err := findEarlier(r.t.Context(), r.dir, p.scope)
+		if err != nil {
 			r.t.Error(err)
 		}
+		if found != nil {
+			p.resume(found, now, log)
+		}
+		p.record, runs = recorder.Record, append(runs, recorder.Run)
+	}
+	r.pipeline, r.cluster.sink, r.stops = p, p.apply, false
+	r.kill = r.runs(runs)
+}
+
+// runs runs the parts of a process, and returns a function that ends it.
+func (r *restarted) runs(parts []func(context.Context) error) (kill func()) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	ended := make(chan error, len(parts))
+	for _, run := range parts {
+		go func() { ended <- run(ctx) }()
+	}
+	end := sync.OnceFunc(func() {
+		cancel()
+		for range parts {
+			if err := <-ended; err != nil {
+				r.t.Error(err)
+			}
+		}
 	})
-	r.kill = func() {
+	r.t.Cleanup(end)
+	return func() {
 		end()
 		r.cluster.sink = func(event.Event) {}
 		r.endRecording()
 	}
-	r.t.Cleanup(end)
 }
 
 // endRecording ends the recording of a process. A process that is killed loses the events of its last half second.
@@ -116,17 +146,17 @@ func (r *restarted) replay(yield func(event.Event, error) bool) {
 	}
 }
 
-// tick looks after the incidents like one tick of pipeline.runTicker.
-func (r *restarted) tick() { r.pipeline.tick() }
-
-// runUntil runs the cluster up to the given second, and ticks twice per second.
+// runUntil runs the cluster up to the given second, and ticks twice per second like pipeline.runTicker.
 func (r *restarted) runUntil(second float64) {
 	for r.cluster.second() < second {
 		r.cluster.runUntil(min(second, r.cluster.second()+0.5))
 		if names := r.pipeline.tracker.LeasesToRead(r.cluster.now); len(names) > 0 {
 			r.cluster.readLeases(names)
 		}
-		r.tick()
+		r.pipeline.tick()
+		if r.bytes > 0 {
+			time.Sleep(time.Second / 2)
+		}
 	}
 }
 
@@ -136,6 +166,24 @@ func (r *restarted) restart(second float64) {
 	r.cluster.runUntil(second)
 	r.begin()
 	r.cluster.watch()
+}
+
+// headOf returns the head of a segment that begins at a time.
+func (r *restarted) headOf(begins time.Time) (h head) {
+	r.t.Helper()
+	if err := json.Unmarshal(r.pipeline.head(begins), &h); err != nil {
+		r.t.Fatal(err)
+	}
+	return h
+}
+
+// beginSegment replaces the recording by a new segment: a head, and the lists of all objects.
+func (r *restarted) beginSegment() {
+	r.head, r.headAt, r.recorded = r.headOf(r.cluster.now), r.cluster.now, nil
+	watched := r.cluster.sink
+	r.cluster.sink = func(e event.Event) { r.recorded = append(r.recorded, e) }
+	r.cluster.watch()
+	r.cluster.sink = watched
 }
 
 func (r *restarted) incidents() []incident.Incident { return allIncidents(r.pipeline) }
@@ -157,61 +205,6 @@ func (r *restarted) notices() string {
 		texts = append(texts, fmt.Sprintf("%s %s %v", kind, n.Incident.Subject, n.Incident.Verdict))
 	}
 	return strings.Join(texts, ", ")
-}
-
-// TestARestartInAnOutageIsOneIncident restarts kubeflap at 400 s while a node is silent from 300 s on. The incident
-// must keep its start and its verdict.
-func TestARestartInAnOutageIsOneIncident(t *testing.T) {
-	for _, down := range []float64{1, 30, 300} {
-		t.Run(fmt.Sprintf("down for %gs", down), func(t *testing.T) {
-			t.Parallel()
-			r := newRestarted(t, newFakeCluster(9).silence(300, 2000, 5))
-			r.runUntil(400)
-			before := r.incidents()
-			if len(before) != 1 {
-				t.Fatalf("before the restart: %d incidents, want one", len(before))
-			}
-			r.restart(400 + down)
-			r.runUntil(402 + down)
-			for _, until := range []float64{410 + down, 700 + down, 1900} {
-				r.runUntil(until)
-				all := r.incidents()
-				if len(all) != 1 || all[0].ID != before[0].ID || !all[0].Start.Equal(before[0].Start) || all[0].Verdict != before[0].Verdict || all[0].State != incident.StateRunning {
-					t.Fatalf("at %g s: %+v\nwant that %s goes on with its start and verdict", until, all, before[0].ID)
-				}
-			}
-			texts := func(x incident.Incident) (all []string) {
-				for _, e := range x.Evidence {
-					all = append(all, e.Text)
-				}
-				return all
-			}
-			after := texts(r.incidents()[0])
-			for _, text := range texts(before[0]) {
-				if !slices.Contains(after, text) {
-					t.Errorf("evidence %q is lost: %q", text, after)
-				}
-			}
-			if !slices.Contains(after, "kubeflap stopped watching") {
-				t.Errorf("the evidence does not say that kubeflap stopped watching: %q", after)
-			}
-			if x, ok := r.pipeline.cluster("").Incident(before[0].ID); !ok || x.ID != before[0].ID || x.State != incident.StateRunning {
-				t.Errorf("by its ID: %v, %+v", ok, x)
-			}
-			blind := slices.DeleteFunc(r.incidents()[0].Timeline, func(s incident.Span) bool { return s.Track != incident.TrackBlind })
-			if len(blind) != 1 || blind[0].End.Sub(blind[0].Start) < time.Duration(down)*time.Second {
-				t.Errorf("the timeline has the blind intervals %+v, want one from 400 s to the first lists", blind)
-			}
-			covers := r.pipeline.cluster("").Read().Coverage
-			if len(covers.Gaps) != 1 || covers.Gaps[0].Reason != event.ReasonNotRunning || covers.Gaps[0].To.IsZero() || !covers.Since.Before(covers.Gaps[0].From) {
-				t.Errorf("covered %+v, want the restart as its only gap", covers)
-			}
-			r.runUntil(2300)
-			if got, want := r.notices(), "started node-5 node, continued node-5 node, ended node-5 node"; got != want {
-				t.Errorf("reported %s, want %s", got, want)
-			}
-		})
-	}
 }
 
 // only returns the only incident.

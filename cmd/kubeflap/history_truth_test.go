@@ -2,57 +2,148 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
 // restartStory is the part of a story in which one kubeflap is restarted and another one is not.
 type restartStory struct {
-	// restarts holds the second of each stop and of the start after it. If kill is set, each stop is a kill.
-	restarts [][2]float64
-	kill     bool
+	// restarts are the stops, each until the next start, and the moments at which a new segment of the recording begins.
+	// If killed is set, each stop is a kill.
+	restarts []act
+	killed   bool
 	// looks holds the seconds at which both must show the same incidents.
 	looks []float64
 	// size is the maximum number of incidents to keep. 0 means 500.
 	size int
-	// deletes is set if nodes are deleted. Then, the longest silence before the restart is not known.
-	deletes bool
-	// steady is set if the first incident does not change. Then, its timeline must show each restart.
+	// unknown lists what kubeflap does not know after the restarts.
+	unknown string
+	// steady is set if the first incident does not change. Then, it must show each restart, and keep its evidence.
 	steady bool
+}
+
+// TestRestarts plays the stories of restarts. They cover what TestRestartsInAllStories does not: more than one restart, what
+// changes after the restart, recordings that begin in an incident, and few incidents that are kept.
+func TestRestarts(t *testing.T) {
+	for _, x := range readStories(t, "restarts") {
+		t.Run(x.name, x.run)
+	}
+}
+
+// run restarts one of two kubeflaps, and compares their incidents and the number of reported ends.
+func (x *scenario) run(t *testing.T) {
+	withoutRaceDetector(t)
+	t.Parallel()
+	begin := func() *restarted {
+		return startRestarted(&restarted{t: t, cluster: x.cluster(), size: cmp.Or(x.size, 500)})
+	}
+	truth, r := begin(), begin()
+	away, next := 0.0, 0
+	var before []incident.Incident
+	for _, at := range x.looks {
+		for ; next < len(x.restarts) && x.restarts[next].at < at; next++ {
+			if r.runUntil(x.restarts[next].at); next == 0 {
+				before = r.incidents()
+			}
+			away += r.does(x.restarts[next], x.killed)
+		}
+		truth.runUntil(at)
+		r.runUntil(at)
+		x.sameAsTruth(t, at, seconds(away), truth.incidents(), r.incidents())
+	}
+	sameEnds(t, truth, r)
+	checkOrder(t, r.incidents())
+	r.checkEnded(before)
+	if x.steady {
+		x.checkRestarts(r, before[0])
+	}
+	if x.size == 0 {
+		r.opensAll()
+	}
+	truth.kill()
+	r.kill()
+}
+
+// does begins a new segment, or restarts kubeflap. It returns how many seconds kubeflap was away.
+func (r *restarted) does(a act, killed bool) float64 {
+	if a.verb == "segment" {
+		r.beginSegment()
+		return 0
+	}
+	if r.stops = !killed; a.reason != "" {
+		r.kill()
+		if err := os.Remove(filepath.Join(r.dir, string(a.reason))); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	r.restart(a.until)
+	return a.until - a.at
 }
 
 // described describes an incident in one line.
 func described(x incident.Incident) string {
-	var down []string
-	for _, s := range x.Services {
-		if s.Down {
-			down = append(down, s.Name)
-		}
-	}
 	end := ""
 	if !x.End.IsZero() {
 		end = x.End.Sub(storyBegin).String()
 	}
-	return strings.Join([]string{
-		x.ID, x.Subject, string(x.State), "from", x.Start.Sub(storyBegin).String(), "until", end, x.Verdict.String(), "down", strings.Join(down, ","),
-		"also", strings.Join(x.Also, ","), "nodes", strings.Join(x.Nodes, ","),
-	}, " ")
+	return fmt.Sprintf("%s %s %s from %s until %s %s down %q also %q nodes %q", x.ID, x.Subject, x.State, x.Start.Sub(storyBegin), end, x.Verdict, down(x), x.Also, x.Nodes)
+}
+
+// down returns the Services without an address.
+func down(x incident.Incident) (names []string) {
+	for _, s := range x.Services {
+		if s.Down {
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // sameAsTruth compares the incidents of a restarted kubeflap with those of one that was not restarted. Times and
 // durations can differ by the time during which the restarted one was not running, which is the parameter away.
-func sameAsTruth(t *testing.T, at float64, away time.Duration, want, got []incident.Incident) {
+func (x *scenario) sameAsTruth(t *testing.T, at float64, away time.Duration, want, got []incident.Incident) {
 	t.Helper()
-	var bad []string
+	bad := twice(got)
 	if len(got) != len(want) {
 		bad = append(bad, "number")
 	}
+	for _, is := range want {
+		i := slices.IndexFunc(got, func(y incident.Incident) bool { return y.ID == is.ID })
+		if i < 0 {
+			bad = append(bad, is.ID+" is missing")
+			continue
+		}
+		for _, what := range differences(is, got[i], away+3*time.Second) {
+			if what != x.unknown {
+				bad = append(bad, what+" of "+is.ID)
+			}
+		}
+	}
+	if len(bad) == 0 {
+		return
+	}
+	t.Errorf("at %g s, these differ: %s", at, strings.Join(bad, ", "))
+	for name, all := range map[string][]incident.Incident{"want": want, "got": got} {
+		for _, is := range all {
+			t.Logf("%s %s | %s", name, described(is), is.Summary)
+		}
+	}
+}
+
+// twice returns a line for each ID that several incidents have.
+func twice(all []incident.Incident) (bad []string) {
 	seen := map[string]bool{}
-	for _, x := range got {
+	for _, x := range all {
 		for _, id := range append(slices.Clone(x.Also), x.ID) {
 			if seen[id] {
 				bad = append(bad, id+" is listed twice")
@@ -60,40 +151,12 @@ func sameAsTruth(t *testing.T, at float64, away time.Duration, want, got []incid
 			seen[id] = true
 		}
 	}
-	for _, x := range want {
-		i := slices.IndexFunc(got, func(y incident.Incident) bool { return y.ID == x.ID })
-		if i < 0 {
-			bad = append(bad, x.ID+" is missing")
-			continue
-		}
-		for _, what := range differences(x, got[i], away+3*time.Second) {
-			bad = append(bad, what+" of "+x.ID)
-		}
-	}
-	if len(bad) == 0 {
-		return
-	}
-	t.Errorf("at %g s, these differ: %s", at, strings.Join(bad, ", "))
-	for _, x := range want {
-		t.Logf("want %s | %s", described(x), x.Summary)
-	}
-	for _, x := range got {
-		t.Logf("got  %s | %s", described(x), x.Summary)
-	}
+	return bad
 }
 
 // differences returns what differs between two incidents. Durations and the time of the end differ only if they are
 // more than the parameter most apart.
 func differences(x, y incident.Incident, most time.Duration) (all []string) {
-	down := func(x incident.Incident) (names []string) {
-		for _, s := range x.Services {
-			if s.Down {
-				names = append(names, s.Name)
-			}
-		}
-		slices.Sort(names)
-		return names
-	}
 	apart := y.End.Sub(x.End).Abs()
 	sameState := x.End.IsZero() == y.End.IsZero() && ((x.State == incident.StateEnded) == (y.State == incident.StateEnded) || apart >= 2*time.Second)
 	for what, same := range map[string]bool{
@@ -101,6 +164,7 @@ func differences(x, y incident.Incident, most time.Duration) (all []string) {
 		"verdict": y.Verdict == x.Verdict, "nodes": slices.Equal(x.Nodes, y.Nodes), "Services without an address": slices.Equal(down(x), down(y)),
 		"cause": y.Cause == x.Cause, "lost addresses": y.Lost == x.Lost || x.Lost > y.Lost && y.Lost > 0,
 		"outages": y.Outages == x.Outages, "outage time": (y.OutageTime - x.OutageTime).Abs() <= most,
+		"silence": (x.Numbers.LongestInterval - y.Numbers.LongestInterval).Abs() < most+27*time.Second,
 	} {
 		if !same {
 			all = append(all, what)
@@ -109,61 +173,65 @@ func differences(x, y incident.Incident, most time.Duration) (all []string) {
 	return all
 }
 
-// run restarts one of two kubeflaps, and compares their incidents and the number of reported ends.
-func (c *scenario) run(t *testing.T) {
-	withoutRaceDetector(t)
-	t.Parallel()
-	size := cmp.Or(c.size, 500)
-	truth, r := sized(t, c.cluster(), size), sized(t, c.cluster(), size)
-	away, next := time.Duration(0), 0
-	for _, at := range c.looks {
-		for ; next < len(c.restarts) && c.restarts[next][0] < at; next++ {
-			from, to := c.restarts[next][0], c.restarts[next][1]
-			r.runUntil(from)
-			r.stops = !c.kill
-			r.restart(to)
-			away += time.Duration((to - from) * float64(time.Second))
-		}
-		truth.runUntil(at)
-		r.runUntil(at)
-		sameAsTruth(t, at, away, truth.incidents(), r.incidents())
-		want, got := truth.longest(), r.longest()
-		if !c.deletes && (got-want).Abs() > away+30*time.Second {
-			t.Errorf("at %g s: silent for %s, want %s", at, got, want)
-		}
-	}
-	sameEnds(t, truth, r)
-	checkOrder(t, r.incidents())
-	if c.steady {
-		c.checkBlind(t, r.incidents()[0])
-	}
-	if c.size == 0 {
-		r.opensAll()
-	}
-}
-
-// checkBlind checks that the timeline of an incident shows each restart, and how long it took.
-func (c *restartStory) checkBlind(t *testing.T, x incident.Incident) {
+// sameEnds compares how often the ends of incidents were reported.
+func sameEnds(t *testing.T, truth, r *restarted) {
 	t.Helper()
-	var blind []incident.Span
-	for _, s := range x.Timeline {
-		if s.Track == incident.TrackBlind {
-			blind = append(blind, s)
-		}
-	}
-	for i, gap := range c.restarts {
-		if len(blind) != len(c.restarts) || blind[i].Start.Sub(storyBegin) > seconds(gap[0]) || (blind[i].End.Sub(blind[i].Start)-seconds(gap[1]-gap[0])).Abs() > time.Minute {
-			t.Errorf("blind in %v, want in %v", blind, c.restarts)
+	for _, x := range truth.incidents() {
+		if want, got := truth.ends(x.ID), r.ends(x.ID); got != want {
+			t.Errorf("the end of %s %s was reported %d times, want %d: %s", x.ID, x.Subject, got, want, r.notices())
 		}
 	}
 }
 
-// longest returns the sum of the longest silences of all incidents.
-func (r *restarted) longest() (sum time.Duration) {
-	for _, x := range r.incidents() {
-		sum += x.Numbers.LongestInterval
+// checkOrder checks that nothing ends before it starts.
+func checkOrder(t *testing.T, all []incident.Incident) {
+	t.Helper()
+	for _, x := range all {
+		if !x.End.IsZero() && x.End.Before(x.Start) {
+			t.Errorf("%s ended %s before its start: %s", x.ID, x.Start.Sub(x.End), x.Summary)
+		}
+		for _, s := range x.Timeline {
+			if !s.End.IsZero() && s.End.Before(s.Start) {
+				t.Errorf("%s %s ends at %s, before its start at %s", s.Track, s.Name, s.End.Sub(storyBegin), s.Start.Sub(storyBegin))
+			}
+		}
 	}
-	return sum
+}
+
+// checkEnded checks that the incidents that had ended before the first restart are as they were.
+func (r *restarted) checkEnded(before []incident.Incident) {
+	r.t.Helper()
+	for _, x := range before {
+		y, ok := r.pipeline.cluster("").Incident(x.ID)
+		if x.State == incident.StateEnded && ok && (described(y) != described(x) || y.Summary != x.Summary || len(y.Evidence) != len(x.Evidence)) {
+			r.t.Errorf("it was\n%s | %s\nit is\n%s | %s", described(x), x.Summary, described(y), y.Summary)
+		}
+	}
+}
+
+// checkRestarts checks that the first incident has its evidence from before the first restart, and that its timeline and
+// the coverage show each restart, and how long it took.
+func (x *scenario) checkRestarts(r *restarted, before incident.Incident) {
+	r.t.Helper()
+	after, _ := r.pipeline.cluster("").Incident(before.ID)
+	has := func(text string) bool {
+		return slices.ContainsFunc(after.Evidence, func(e incident.Evidence) bool { return e.Text == text })
+	}
+	for _, e := range append(before.Evidence, incident.Evidence{Text: "kubeflap stopped watching"}) {
+		if !has(e.Text) {
+			r.t.Errorf("no evidence says %q: %v", e.Text, after.Evidence)
+		}
+	}
+	blind := slices.DeleteFunc(after.Timeline, func(s incident.Span) bool { return s.Track != incident.TrackBlind })
+	gaps := r.pipeline.cluster("").Read().Coverage.Gaps
+	for i, gap := range x.restarts {
+		if len(blind) != len(x.restarts) || blind[i].Start.Sub(storyBegin) > seconds(gap.at) || (blind[i].End.Sub(blind[i].Start)-seconds(gap.until-gap.at)).Abs() > time.Minute {
+			r.t.Errorf("blind in %v, want in %v", blind, x.restarts)
+		}
+		if len(gaps) != len(x.restarts) || gaps[i].To.IsZero() || gaps[len(gaps)-1].Reason != event.ReasonNotRunning {
+			r.t.Errorf("gaps %+v, want %v", gaps, x.restarts)
+		}
+	}
 }
 
 // opensAll checks that each ID that was reported opens an incident of the list.
@@ -178,12 +246,87 @@ func (r *restarted) opensAll() {
 	}
 }
 
-// sameEnds compares how often the ends of incidents were reported.
-func sameEnds(t *testing.T, truth, r *restarted) {
-	t.Helper()
-	for _, x := range truth.incidents() {
-		if want, got := truth.ends(x.ID), r.ends(x.ID); got != want {
-			t.Errorf("the end of %s %s was reported %d times, want %d: %s", x.ID, x.Subject, got, want, r.notices())
+// randomStory returns a story with random failures of a few nodes and pods, and the seconds at which they begin and end.
+func randomStory(random *rand.Rand) (x scenario, busy []float64) {
+	between := func(a, b int) float64 { return float64(a + random.IntN(b-a)) }
+	x.nodes = 12
+	x.happens(0, 0, "service solo 4 5 6")
+	for range 1 + random.IntN(4) {
+		from := between(300, 3000)
+		to := from + []float64{between(60, 300), between(300, 2500)}[random.IntN(2)]
+		nodes := random.Perm(12)[:[]int{1, 1, 2, 3, 6}[random.IntN(5)]]
+		for i := range nodes {
+			nodes[i]++
 		}
+		what := []string{
+			"silent " + strings.Trim(fmt.Sprint(nodes), "[]"), fmt.Sprintf("unready %s/%d", []string{"web", "cart", "solo"}[random.IntN(3)], 1+random.IntN(2)), fmt.Sprintf("reboot %d", nodes[0]),
+		}[random.IntN(5)/2]
+		x.happens(from, 0, fmt.Sprintf("%s until %g", what, to))
+		busy = append(busy, from, from+40, from+100, to)
+	}
+	return x, busy
+}
+
+// quietGap returns a restart around which nothing happens.
+func quietGap(random *rand.Rand, busy []float64, least float64) (a act, ok bool) {
+	for range 200 {
+		a = act{verb: "restart", at: least + float64(random.IntN(3000))/2}
+		a.until = a.at + []float64{3, 20, 60}[random.IntN(3)]
+		if !slices.ContainsFunc(busy, func(b float64) bool { return b > a.at-75 && b < a.until+30 }) {
+			return a, true
+		}
+	}
+	return a, false
+}
+
+// TestRandomRestartsWhileNothingHappens restarts kubeflap at random moments around which nothing happens in the
+// cluster. It must show the same as a kubeflap that was not restarted.
+func TestRandomRestartsWhileNothingHappens(t *testing.T) {
+	for seed := range uint64(few(15, 5)) {
+		random := rand.New(rand.NewPCG(seed, 9))
+		x, busy := randomStory(random)
+		x.killed = random.IntN(2) == 0
+		at := 320.0
+		for range 3 {
+			if a, ok := quietGap(random, busy, at); ok {
+				x.restarts, x.looks, at = append(x.restarts, a), append(x.looks, a.until+3, a.until+62), a.until+65
+			}
+		}
+		x.looks = append(x.looks, max(at, 4200)+1, 6500)
+		t.Run(fmt.Sprint(seed, x.acts, x.restarts), x.run)
+	}
+}
+
+// TestRandomRestarts restarts kubeflap at random times. It must not lose an incident, list one twice, or report its end
+// twice.
+func TestRandomRestarts(t *testing.T) {
+	withoutRaceDetector(t)
+	t.Parallel()
+	for seed := range uint64(few(40, 10)) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		x, _ := randomStory(random)
+		r := startRestarted(&restarted{t: t, cluster: x.cluster(), size: 500})
+		for _, at := range []float64{310, 1100, 2000} {
+			r.runUntil(at + float64(random.IntN(700)))
+			before := r.incidents()
+			r.stops = random.IntN(2) == 0
+			r.restart(r.cluster.second() + float64(1+random.IntN(60)))
+			r.runUntil(r.cluster.second() + 5)
+			for _, x := range before {
+				if _, ok := r.pipeline.cluster("").Incident(x.ID); !ok {
+					t.Errorf("seed %d: %s of %s is missing after the restart", seed, x.ID, x.Subject)
+				}
+			}
+		}
+		r.runUntil(6500)
+		for _, x := range r.incidents() {
+			if r.ends(x.ID) != 1 || x.State != incident.StateEnded {
+				t.Errorf("seed %d: %s of %s is %s, and its end was reported %d times", seed, x.ID, x.Subject, x.State, r.ends(x.ID))
+			}
+		}
+		if bad := twice(r.incidents()); len(bad) > 0 {
+			t.Errorf("seed %d: %q", seed, bad)
+		}
+		r.kill()
 	}
 }

@@ -62,13 +62,9 @@ func linksOf(t *testing.T, base string) (links []string) {
 // TestReplicasServeTheSameIncidents compares two replicas in virtual time. The second one starts two minutes after the
 // first one, while node-5 is silent. The first one is restarted with its --data.dir while node-5 is silent again.
 func TestReplicasServeTheSameIncidents(t *testing.T) {
-	c := newFakeCluster(9).silence(90, 400, 5).silence(700, 850, 3).silence(1300, 1700, 5).silence(2200, 2400, 3)
-	cart := c.services[1]
-	for _, at := range []float64{60, 150, 1000} { // one flap before the second replica starts, and two after
-		c.at(at, func() { cart.pods[0].setReady(c, false, "ContainersNotReady") })
-		c.at(at+8, func() { cart.pods[0].setReady(c, true, "") })
-	}
-	first := newRestarted(t, c)
+	first := newRestarted(t, "start 9; 90 silent 5 until 400; 700 silent 3 until 850; 1300 silent 5 until 1700; 2200 silent 3 until 2400; "+
+		"60 unready cart/1 until 68; 150 unready cart/1 until 158; 1000 unready cart/1 until 1008")
+	c := first.cluster
 	second := newPipeline(trackerSettings(), func() time.Time { return c.now }, newSilentReporter(""))
 	both := func() {
 		one := first.pipeline.apply

@@ -30,7 +30,7 @@ func TestRestartsInAllStories(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			end := x.expected[len(x.expected)-1].at
-			truth := newRestarted(t, x.cluster())
+			truth := startRestarted(&restarted{t: t, cluster: x.cluster(), size: 500})
 			truth.runUntil(end)
 			moments := few(20, 2)
 			for i := range moments {
@@ -39,19 +39,9 @@ func TestRestartsInAllStories(t *testing.T) {
 				if stop+gap+5 > end {
 					continue
 				}
-				var got []incident.Incident
-				if i%2 == 0 {
-					// If the segments are small, the oldest ones are soon deleted.
-					size := []int64{1 << 30, 64 << 10}[(n+i/2)%2]
-					got = restartedWithRecorder(t, x.cluster(), size, stop, stop+gap, end)
-				} else {
-					r := newRestarted(t, x.cluster())
-					r.runUntil(stop)
-					r.restart(stop + gap)
-					r.runUntil(end)
-					r.kill()
-					got = r.incidents()
-				}
+				// If the segments are small, the oldest ones are soon deleted.
+				bytes := []int64{1 << 30, 64 << 10}[(n+i/2)%2] * int64(1-i%2)
+				got := restartedOnce(t, &restarted{cluster: x.cluster(), size: 500, bytes: bytes}, stop, stop+gap, end)
 				if bad := afterRestart(truth.incidents(), got, stop, stop+gap); bad != "" && x.unclear == "" {
 					t.Errorf("restarted from %g to %g: %s", stop, stop+gap, bad)
 				}
@@ -60,17 +50,23 @@ func TestRestartsInAllStories(t *testing.T) {
 	}
 }
 
-// restartedWithRecorder returns the incidents of a kubeflap with a real flight recorder that is restarted once. The size is
-// that of the recordings.
-func restartedWithRecorder(t *testing.T, c *fakeCluster, size int64, stop, start, end float64) (all []incident.Incident) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRecordedRun(t, c, size)
+// restartedOnce returns the incidents of a kubeflap that is restarted once.
+func restartedOnce(t *testing.T, r *restarted, stop, start, end float64) (all []incident.Incident) {
+	t.Helper()
+	run := func(t *testing.T) {
+		r.t = t
+		startRestarted(r)
 		r.runUntil(stop)
 		r.restart(start)
 		r.runUntil(end)
 		r.kill()
 		all = r.incidents()
-	})
+	}
+	if r.bytes == 0 {
+		run(t)
+	} else {
+		synctest.Test(t, run)
+	}
 	return all
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,6 +73,7 @@ func parseStory(t testing.TB, text string) (x scenario) {
 			x.happens(second, 0, rest)
 		}
 	}
+	slices.SortStableFunc(x.restarts, func(a, b act) int { return cmp.Compare(a.at, b.at) })
 	return x
 }
 
@@ -102,9 +104,9 @@ func (x *scenario) note(t testing.TB, word, rest string) {
 	case "keeps":
 		x.size = words.ints()[0]
 	case "killed":
-		x.kill = true
-	case "deletes":
-		x.deletes = true
+		x.killed = true
+	case "unknown":
+		x.unknown = rest
 	case "steady":
 		x.steady = true
 	case "#":
@@ -127,8 +129,8 @@ func (x *scenario) happens(second, later float64, text string) {
 	}
 	a.args = strings.Fields(text)
 	a.verb, a.args = a.args[0], a.args[1:]
-	if a.verb == "restart" {
-		x.restarts = append(x.restarts, [2]float64{a.at, a.until})
+	if a.verb == "restart" || a.verb == "segment" {
+		x.restarts = append(x.restarts, a)
 		return
 	}
 	x.acts = append(x.acts, a)

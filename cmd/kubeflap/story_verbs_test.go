@@ -108,6 +108,11 @@ var controlPlaneVerbs = map[string]func(*fakeCluster, act){
 			s.breaks(k, a.at, a.until, a.reason)
 		}
 	},
+	"late": func(s *fakeCluster, a act) {
+		k := a.kinds()[0]
+		s.at(a.at, func() { s.watches[k].down, s.watches[k].late = true, true })
+		s.at(a.until, func() { s.watches[k].down, s.watches[k].late = false, false; s.list(k) })
+	},
 	"freeze": func(s *fakeCluster, a act) {
 		for _, k := range a.kinds() {
 			s.freezes(k, a.at, a.until)
@@ -120,7 +125,8 @@ var serviceVerbs = map[string]func(*fakeCluster, act){
 	"service": func(s *fakeCluster, a act) { s.serviceOn(a.word(0), act{args: a.args[1:]}.ints()...) },
 	"unready": func(s *fakeCluster, a act) {
 		for _, p := range a.pods(s) {
-			s.notReady(p, a.at, a.until)
+			s.at(a.at, func() { p.setReady(s, false, "ContainersNotReady") })
+			s.at(a.until, func() { p.setReady(s, true, "") })
 		}
 	},
 	"crash": func(s *fakeCluster, a act) {
