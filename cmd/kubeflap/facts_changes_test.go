@@ -145,8 +145,11 @@ func addressUID(address string) event.UID {
 	return event.ParseUID(address)
 }
 
-// factReporter is a reporter that keeps kubeflap's changes.
-type factReporter struct{ all changes }
+// factReporter is a reporter that keeps and counts kubeflap's changes.
+type factReporter struct {
+	all     changes
+	counted counters
+}
 
 func (r *factReporter) incident(time.Time, incident.Notice) {}
 
@@ -154,7 +157,10 @@ func (r *factReporter) transition(x transition.Transition) {
 	one := factChange{seen: x.When()}
 	add := func(kind, object, what string) {
 		one.what = what
-		r.all.add(strings.TrimSpace(kind+" "+object), one)
+		r.all.add(kind+" "+object, one)
+		if seen, ok := x.(transition.HeartbeatSeen); !ok || !seen.Unwatched {
+			r.counted.count(kind, object, what)
+		}
 	}
 	address := func(a transition.Address, what string) {
 		add("address", a.Namespace+"/"+a.Name+" "+a.ID.String(), what)

@@ -57,14 +57,12 @@ type factRun struct {
 	reported *factReporter
 	// mu allows concurrent calls of apply.
 	mu sync.Mutex
-	// before holds the counters at the beginning of the last segment, after its lists.
-	before counters
 	// synced holds the times at which lists were complete.
 	synced []time.Time
 }
 
 func newFactRun(t *testing.T, x *facts, now func() time.Time) *factRun {
-	r := &factRun{t: t, facts: x, reported: &factReporter{changes{}}}
+	r := &factRun{t: t, facts: x, reported: &factReporter{changes{}, counters{}}}
 	settings := trackerSettings()
 	settings.incidents = 100
 	r.pipeline = newPipeline(settings, now, r.reported)
@@ -80,14 +78,10 @@ func (r *factRun) apply(e event.Event) {
 	if e.Seen.After(last.Until) {
 		return
 	}
-	if r.before == nil && !e.Seen.Before(last.From) {
-		r.before = countersOf(r.t, r.pipeline)
-	}
 	r.pipeline.apply(e)
 	if e.Type == event.Synced {
 		// What the list revealed belongs to the gap before it.
 		r.synced = append(r.synced, e.Seen)
-		r.before = nil
 	}
 }
 
@@ -101,7 +95,7 @@ func (r *factRun) check() {
 			r.facts.expectNothingInGap(r.t, i, r.reported.all, r.begin(i))
 		}
 	}
-	r.facts.expectCounters(r.t, r.before, countersOf(r.t, r.pipeline))
+	r.reported.counted.expectCounters(r.t, r.pipeline)
 	all := allIncidents(r.pipeline)
 	r.facts.expectIncidents(r.t, all)
 	for i := 1; i < len(r.facts.Segments); i++ {
