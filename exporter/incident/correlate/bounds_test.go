@@ -114,13 +114,6 @@ func (s *scenario) rollout(many int) *scenario {
 	return s
 }
 
-// BenchmarkRollOuts measures twice as many simultaneous rollouts as the store keeps.
-func BenchmarkRollOuts(b *testing.B) {
-	for b.Loop() {
-		newScenario(b).rollout(20_000)
-	}
-}
-
 // notices returns the kinds of the new notices by subject.
 func (s *scenario) notices() map[string][]incident.NoticeKind {
 	all := map[string][]incident.NoticeKind{}

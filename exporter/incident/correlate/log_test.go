@@ -132,27 +132,6 @@ func TestAnInPlaceUpdateThatDoesNotRecoverIsAnIncident(t *testing.T) {
 	is(t, s.only(), incident.StateRunning, incident.ScopeWorkload, cause.InPlaceUpdate, "Deployment/web")
 }
 
-func TestASelectorConflictIsPendingRunsAndEnds(t *testing.T) {
-	s := newScenario(t)
-	s.at(1)
-	s.sees(transition.SelectorConflict{At: s.is(), Service: shopWeb, Count: 3})
-	s.at(100000)
-	x := s.only()
-	is(t, x, incident.StatePending, incident.ScopeService, cause.EndpointsReset, "web")
-	s.sees(transition.EndpointsReset{At: s.is(), Service: shopWeb, Count: 3, BySelector: true})
-	equal(t, "state", s.only().State, incident.StateRunning)
-	equal(t, "the same", s.only().ID, x.ID)
-	s.at(100010).adds("10.0.0.1")
-	equal(t, "written again, to be removed again", s.only().State, incident.StatePending)
-	s.at(100020)
-	s.sees(transition.SelectorConflictEnded{At: s.is(), Service: shopWeb})
-	x = s.only()
-	is(t, x, incident.StateRecovered, incident.ScopeService, cause.EndpointsReset, "web")
-	if !strings.HasPrefix(x.Remedy, "Remove the selector of Service shop/web") {
-		t.Error(x.Remedy)
-	}
-}
-
 func TestASelectorThatLosesAddressesIsAnIncident(t *testing.T) {
 	s := newScenario(t)
 	s.at(1).removes(cause.ServiceChanged, "pod-1", "pod-2").adds("pod-3").at(5).none()
@@ -191,32 +170,6 @@ func TestEvidenceIsBounded(t *testing.T) {
 	equal(t, "evidence and what is left out", len(x.Evidence)+x.EvidenceLeftOut, 2000)
 	equal(t, "evidence", len(x.Evidence), 36)
 	equal(t, "timeline", len(x.Timeline), 96)
-}
-
-func TestQuestionsChangeNothing(t *testing.T) {
-	losses := 400
-	if testing.Short() {
-		losses = 150
-	}
-	play := func(ask bool) []incident.Incident {
-		s := newScenario(t)
-		for i := range losses {
-			at := float64(i) * 7
-			pod := fmt.Sprintf("pod-%d", i%5)
-			s.at(at).loses(cause.All()[i%len(cause.All())], pod)
-			if i%3 == 0 {
-				s.at(at+2).misses(10, fmt.Sprintf("node-%d", i%4))
-			}
-			s.at(at+4).regains(pod).returns(10.5, fmt.Sprintf("node-%d", i%4))
-			for j := 0; ask && j < 20; j++ {
-				s.Incidents(s.now.Add(time.Duration(j) * 100 * time.Millisecond))
-			}
-		}
-		return s.Incidents(s.now)
-	}
-	if a, b := play(false), play(true); !reflect.DeepEqual(a, b) {
-		t.Errorf("unlike:%s\n----%s", summaries(a), summaries(b))
-	}
 }
 
 func TestStartAndEndAreReportedOnce(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
@@ -64,26 +63,7 @@ func sameAtAnyPace(t *testing.T, events []event.Event, seed uint64) {
 }
 
 func TestQuestionsDoNotChangeTheRecordedIncidents(t *testing.T) {
-	files, err := recording.Incidents.ReadDir("incidents")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		file, err := recording.Incidents.Open("incidents/" + f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		reader, err := recording.NewReader(file, f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var events []event.Event
-		for e, err := range reader.Events() {
-			if err != nil {
-				t.Fatal(err)
-			}
-			events = append(events, e)
-		}
+	for _, events := range recorded(t) {
 		for seed := range uint64(3) {
 			sameAtAnyPace(t, events, seed)
 		}
@@ -105,7 +85,7 @@ func TestQuestionsDoNotChangeRandomIncidents(t *testing.T) {
 // randomEvents returns random events: a Service with changing selector, pods and addresses, and nodes that miss
 // heartbeats.
 func randomEvents(r *rand.Rand) []event.Event {
-	x := &eventList{now: zero}
+	x := newTracked(grace40)
 	names := []string{"a", "b", "c"}
 	slice := func() event.Object {
 		var all []string
@@ -141,26 +121,4 @@ func randomEvents(r *rand.Rand) []event.Event {
 		}
 	}
 	return x.events
-}
-
-// eventList collects events.
-type eventList struct {
-	now    time.Time
-	events []event.Event
-}
-
-func (x *eventList) starts(objects ...event.Object) {
-	for _, k := range event.Kinds() {
-		x.events = append(x.events, event.Event{Seen: x.now, Kind: k, Type: event.Listing})
-		for _, o := range objects {
-			if o.Kind() == k {
-				x.is(event.Listed, o)
-			}
-		}
-		x.events = append(x.events, event.Event{Seen: x.now, Kind: k, Type: event.Synced})
-	}
-}
-
-func (x *eventList) is(typ event.Type, o event.Object) {
-	x.events = append(x.events, event.Event{Seen: x.now, Kind: o.Kind(), Type: typ, Object: o})
 }

@@ -2,14 +2,14 @@ package correlate
 
 import (
 	"fmt"
-	"maps"
-	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -33,25 +33,36 @@ func delayed(events []event.Event, kinds ...event.Kind) []event.Event {
 	return all
 }
 
-// numbered returns a recording's events. It adds the resourceVersions that the recording lacks.
-func numbered(t *testing.T, path string) []event.Event {
+// recorded returns the events of the embedded recordings. It adds the resourceVersions that they lack.
+func recorded(t *testing.T) map[string][]event.Event {
 	t.Helper()
-	recording, err := recording.Open(path)
-	if err != nil {
-		t.Fatal(err)
+	recordings := map[string][]event.Event{}
+	files, err := recording.Incidents.ReadDir("incidents")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no recordings", err)
 	}
-	defer recording.Close()
-	var all []event.Event
-	for e, err := range recording.Events() {
+	for _, f := range files {
+		file, err := recording.Incidents.Open("incidents/" + f.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Object != nil && e.Object.Metadata().ResourceVersion == "" {
-			e.Object.Metadata().ResourceVersion = fmt.Sprint(len(all) + 1)
+		reader, err := recording.NewReader(file, f.Name())
+		if err != nil {
+			t.Fatal(err)
 		}
-		all = append(all, e)
+		var all []event.Event
+		for e, err := range reader.Events() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Object != nil && e.Object.Metadata().ResourceVersion == "" {
+				e.Object.Metadata().ResourceVersion = fmt.Sprint(len(all) + 1)
+			}
+			all = append(all, e)
+		}
+		recordings[f.Name()] = all
 	}
-	return all
+	return recordings
 }
 
 // reportedBy returns a replica's report: one line per object, consumer count and incident.
@@ -91,23 +102,44 @@ func reportedBy(t *testing.T, events []event.Event) string {
 }
 
 func TestReplicasWithSlowerWatchesReportTheSame(t *testing.T) {
-	recordings, err := filepath.Glob("../../recording/incidents/*.jsonl.gz")
-	if err != nil || len(recordings) == 0 {
-		t.Fatalf("recordings: %v, %v", recordings, err)
-	}
-	for _, path := range recordings {
-		events := numbered(t, path)
+	for recording, events := range recorded(t) {
 		first := reportedBy(t, events)
 		for name, kinds := range map[string][]event.Kind{
 			"pods": {event.KindPod}, "slices": {event.KindEndpointSlice, event.KindEndpoints}, "nodes": {event.KindNode},
 			"services": {event.KindService},
 		} {
-			t.Run(filepath.Base(path)+", "+name+" late", func(t *testing.T) {
-				other := reportedBy(t, delayed(events, kinds...))
-				for _, line := range difference(first, other) {
+			t.Run(recording+", "+name+" late", func(t *testing.T) {
+				for _, line := range difference(first, reportedBy(t, delayed(events, kinds...))) {
 					t.Error(line)
 				}
 			})
+		}
+	}
+}
+
+// TestTheOverviewAgreesWithTheIncidents checks that an overview equals the incidents, except for the omitted fields.
+func TestTheOverviewAgreesWithTheIncidents(t *testing.T) {
+	for name, events := range recorded(t) {
+		log, tracker, end := New(100), track.New(grace40), events[len(events)-1].Seen
+		for _, e := range events {
+			log.Observe(tracker.Apply(e)...)
+		}
+		log.Observe(append(tracker.Advance(end), tracker.Settle()...)...)
+		full, overview := log.Incidents(end), log.Overview(end)
+		if len(full) == 0 || len(overview) != len(full) {
+			t.Fatalf("%s: %d incidents, the overview has %d", name, len(full), len(overview))
+		}
+		for i, x := range full {
+			if one, ok := log.Incident(end, x.ID); !ok || !reflect.DeepEqual(one, x) {
+				t.Errorf("%s: by its ID it is\n%+v\nwant\n%+v", name, one, x)
+			}
+			x.Evidence, x.EvidenceLeftOut, x.Timeline, x.SpansLeftOut, x.Numbers, x.Summary, x.Remedy = nil, 0, nil, 0, incident.Numbers{}, "", ""
+			if !reflect.DeepEqual(overview[i], x) {
+				t.Errorf("%s: the overview has\n%+v\nwant\n%+v", name, overview[i], x)
+			}
+		}
+		if x, ok := log.Incident(end, "none"); ok {
+			t.Errorf("%s: no ID is that of %+v", name, x)
 		}
 	}
 }
@@ -125,28 +157,4 @@ func difference(a, b string) (lines []string) {
 		}
 	}
 	return lines
-}
-
-func TestConsumerBouncesMatchTheMetric(t *testing.T) {
-	events := numbered(t, "testdata/in-place-bounces.jsonl.gz")
-	log := New(100)
-	f := track.New(track.Settings{BounceWindow: 2 * time.Minute})
-	for _, e := range events {
-		log.Observe(f.Apply(e)...)
-	}
-	end := events[len(events)-1].Seen.Add(time.Minute)
-	counted, reported := map[time.Duration]int{}, map[time.Duration]int{}
-	for _, x := range f.Consumers(end, nil) {
-		for i, window := range transition.Windows() {
-			counted[window] += int(x.Bounces[i])
-		}
-	}
-	for _, x := range log.Incidents(end) {
-		for _, w := range x.Numbers.Windows {
-			reported[w.Length] += w.Bounces
-		}
-	}
-	if !maps.Equal(counted, reported) || counted[0] == 0 {
-		t.Errorf("counted %v, reported %v", counted, reported)
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/track"
@@ -21,6 +20,8 @@ type tracked struct {
 	log     *Log
 	now     time.Time
 	found   []transition.Transition
+	// The list events holds all events so far.
+	events []event.Event
 }
 
 func newTracked(settings track.Settings) *tracked {
@@ -38,9 +39,14 @@ func (b *tracked) at(s float64) *tracked {
 
 func (b *tracked) is(typ event.Type, objects ...event.Object) *tracked {
 	for _, o := range objects {
-		b.observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: o.Kind(), Type: typ, Object: o}))
+		b.apply(event.Event{Seen: b.now, Kind: o.Kind(), Type: typ, Object: o})
 	}
 	return b
+}
+
+func (b *tracked) apply(e event.Event) {
+	b.events = append(b.events, e)
+	b.observe(b.tracker.Apply(e))
 }
 
 func (b *tracked) observe(found []transition.Transition) {
@@ -70,9 +76,9 @@ func lossesComeFirst(t *testing.T, found []transition.Transition) {
 }
 
 func (b *tracked) lists(k event.Kind, objects ...event.Object) *tracked {
-	b.observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Listing}))
+	b.apply(event.Event{Seen: b.now, Kind: k, Type: event.Listing})
 	b.is(event.Listed, objects...)
-	b.observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Synced}))
+	b.apply(event.Event{Seen: b.now, Kind: k, Type: event.Synced})
 	return b
 }
 
@@ -150,29 +156,6 @@ func (b *tracked) runsNo(t *testing.T) []incident.Incident {
 		}
 	}
 	return all
-}
-
-func TestRemovedAddressesThatAreWrittenAgainArePendingAgain(t *testing.T) {
-	b := newTracked(grace40).starts(aService("web", "s1", true), manualEndpoints("192.0.2.1", "192.0.2.2"), aSlice("s1"))
-	b.at(10).is(event.Modified, manualEndpoints())
-	equal(t, "removed", b.asOf(12)[0].State, incident.StateRunning)
-	b.at(60).is(event.Modified, manualEndpoints("192.0.2.1", "192.0.2.2"))
-	x := b.asOf(70)[0]
-	equal(t, "written again", x.State, incident.StatePending)
-	if !strings.Contains(x.Summary, "they are back, but will be removed again") {
-		t.Error(x.Summary)
-	}
-	b.at(120).is(event.Modified, manualEndpoints())
-	all := b.asOf(130)
-	equal(t, "incidents", len(all), 1)
-	equal(t, "removed again", all[0].State, incident.StateRunning)
-	var spans []string
-	for _, s := range all[0].Timeline {
-		if s.Track == incident.TrackAddress {
-			spans = append(spans, fmt.Sprintf("%v %t", s.Start.Sub(zero), s.End.IsZero()))
-		}
-	}
-	equal(t, "a span for each removal", strings.Join(spans, ", "), "10s false, 2m0s true")
 }
 
 func TestNobodyWaitsForDeletedManualSlicesBesideThoseOfPods(t *testing.T) {
@@ -321,32 +304,6 @@ func (b *tracked) checkOutages(t *testing.T, seed uint64, at float64) {
 	}
 }
 
-func TestEndpointsOverwrittenBeforeTheStartAreAnIncident(t *testing.T) {
-	emptied := manualEndpoints()
-	emptied.LastApplied = true
-	b := newTracked(grace40).starts(aService("web", "s1", true), emptied)
-	x := b.asOf(100)[0]
-	is(t, x, incident.StateRunning, incident.ScopeService, cause.EndpointsReset, "web")
-	equal(t, "verdict", x.Verdict, verdict.EndpointsController)
-	equal(t, "evidence", x.Evidence[0].Text,
-		"shop/web has a selector and empty Endpoints. Somebody had applied addresses, but they were overwritten before kubeflap saw them")
-
-	restored := manualEndpoints("192.0.2.1")
-	restored.LastApplied = true
-	b.at(110).is(event.Modified, restored)
-	equal(t, "written again", b.asOf(120)[0].State, incident.StatePending)
-	b.at(130).is(event.Modified, emptied)
-	equal(t, "overwritten again", b.asOf(140)[0].State, incident.StateRunning)
-	b.at(150).is(event.Modified, aService("web", "s1", false))
-	equal(t, "without the selector", b.asOf(160)[0].State, incident.StateRecovered)
-	equal(t, "incidents", len(b.asOf(160)), 1)
-}
-
-func TestAServiceThatIsScaledToZeroIsNoIncident(t *testing.T) {
-	b := newTracked(grace40).starts(aService("web", "s1", true), manualEndpoints(), aSlice("s1"))
-	equal(t, "incidents", len(b.asOf(100)), 0)
-}
-
 func TestAForeignSliceThatTakesAnAddressAwayIsAForeignWriter(t *testing.T) {
 	for manager, want := range map[string]verdict.Verdict{
 		"someone.example.com": verdict.ForeignWriter, "lighthouse-agent.submariner.io": verdict.Undecided,
@@ -367,36 +324,6 @@ func foreignSlice(manager string, addresses ...string) *event.EndpointSlice {
 	o := aSlice("s1", addresses...)
 	o.UID, o.Name, o.ManagedBy, o.Owner = event.ParseUID("slice/foreign"), "web-extra", manager, event.UID{}
 	return o
-}
-
-func TestAForeignAddressBesideASelectorIsAnIncident(t *testing.T) {
-	for name, slice := range map[string]*event.EndpointSlice{
-		"a live backend": foreignSlice("someone.example.com", "elsewhere"), "a dead backend": foreignSlice("someone.example.com", "-dead"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newTracked(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aSlice("s1", "web-1"))
-			b.at(10).is(event.Added, slice)
-			x := b.asOf(100)[0]
-			is(t, x, incident.StateRunning, incident.ScopeService, cause.ManualWrite, "web")
-			equal(t, "verdict", x.Verdict, verdict.ForeignWriter)
-			equal(t, "lost", x.Lost, 0)
-			equal(t, "summary", x.Summary,
-				"Service shop/web has a selector, and addresses from an unexpected writer; no Service lost a ready address.")
-			equal(t, "evidence", x.Evidence[0].Text,
-				"shop/web has a selector, but an unexpected writer added 1 address to EndpointSlice web-extra (managed by someone.example.com)")
-			names := func(text string) bool {
-				return strings.Contains(text, "EndpointSlice web-extra (managed by someone.example.com)")
-			}
-			for _, c := range x.Considered {
-				equal(t, "the reason of "+c.Verdict.String()+" names slice and manager", names(c.Because), true)
-			}
-			equal(t, "the remedy names the flag", strings.Contains(x.Remedy, "--endpoints.known-manager"), true)
-
-			b.at(110).is(event.Deleted, slice)
-			equal(t, "without the slice", b.asOf(120)[0].State, incident.StateRecovered)
-			equal(t, "incidents", len(b.asOf(120)), 1)
-		})
-	}
 }
 
 func TestForeignAddressesThatAreNoIncident(t *testing.T) {

@@ -14,7 +14,7 @@ func (s *scenario) on(node string) transition.OfNode {
 	return transition.OfNode{At: s.is(), Node: node}
 }
 
-// loses9 lets node-0 of nine nodes miss its heartbeats from the start on.
+// silent9 lets node-0 of nine nodes miss its heartbeats from the start on.
 func (s *scenario) silent9() *scenario {
 	return s.at(0).beats(nodesNamed(9)...).at(40).misses(40, "node-0")
 }

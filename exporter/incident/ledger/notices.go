@@ -13,9 +13,6 @@ type notifier struct {
 	changes, told uint64
 	// The flag checkAll is set if an incident has ended for good since the last call of Notices.
 	checkAll bool
-	// The field end is the time at which the first of the recovered incidents will end if nothing changes. It is zero
-	// if there are no recovered incidents.
-	end time.Time
 	// The field departed holds the final notices about incidents that were merged or dropped.
 	departed []incident.Notice
 }
@@ -34,7 +31,7 @@ func (n *notifier) mark(r *Record) {
 }
 
 // report returns the kind of notice that is due for an incident, or 0 if there is nothing to report. It also records
-// what has been reported, and when the incident may change without a transition.
+// what has been reported.
 func (n *notifier) report(r *Record, t time.Time) (kind incident.NoticeKind) {
 	was, state := r.reported, r.state(t)
 	switch {
@@ -51,31 +48,25 @@ func (n *notifier) report(r *Record, t time.Time) (kind incident.NoticeKind) {
 		kind = incident.Changed
 	}
 	r.reported = reported{state, r.Kind}
-	if end := r.recovered.Add(Quiet); state == incident.StateRecovered && (n.end.IsZero() || end.Before(n.end)) {
-		n.end = end
-	}
 	return kind
 }
 
 // Notices returns the changes of incidents between the last call and t.
-func (q *Reader) Notices(t time.Time) (all []incident.Notice) {
+func (q *Reader) Notices(t time.Time) (notices []incident.Notice) {
 	l, unlock := q.at(t)
 	defer unlock()
 	n := &l.notifier
-	some := !n.checkAll && (n.end.IsZero() || !l.now.After(n.end))
-	if n.checkAll = false; !some {
-		n.end = time.Time{}
-	}
+	all, told := n.checkAll, n.told
+	n.checkAll, n.told = false, n.changes
 	for _, r := range l.shown {
-		if some && r.change <= n.told {
+		if !all && r.change <= told {
 			continue
 		}
 		if kind := n.report(r, l.now); kind != 0 {
-			all = append(all, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
+			notices = append(notices, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
 		}
 	}
-	n.told = n.changes
-	return append(all, n.takeDeparted()...)
+	return append(notices, n.takeDeparted()...)
 }
 
 // LastNotices returns a notice, as of t, for each incident whose end has not been reported. Call it after the last
