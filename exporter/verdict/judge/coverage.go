@@ -21,10 +21,9 @@ func isUnseen(s *silence.Silence) bool { return s.Unseen }
 
 // coverage fills the facts about what kubeflap could not see.
 func (w *weighing) coverage() {
-	w.facts[leasesUnseen] = when(w.own.Any(isUnseen), func() string {
-		return "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between"
-	})
-	w.facts[silencesUnproven] = whenText(w.silenceDoubt())
+	w.facts[leasesUnseen] = when(w.own.Any(isUnseen), "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between")
+	doubt := w.silenceDoubt()
+	w.facts[silencesUnproven] = when(doubt != "", doubt)
 }
 
 // silenceDoubt explains what is uncertain about the silences, such as their start times. The text is empty if nothing
@@ -90,9 +89,8 @@ func (w *weighing) perhapsTogether() string {
 // others fills the facts about nodes that are not part of the incident.
 func (w *weighing) others() {
 	others := w.Nodes - len(w.own.OfEachNode())
-	w.facts[othersUnseen] = when(others > 0 && w.own.Any(w.mayHideOthers), func() string {
-		return "kubeflap's own watch was broken. When the watch has caught up, kubeflap will know whether other nodes fell silent, too"
-	})
+	w.facts[othersUnseen] = when(others > 0 && w.own.Any(w.mayHideOthers),
+		"kubeflap's own watch was broken. When the watch has caught up, kubeflap will know whether other nodes fell silent, too")
 	var late []string // nodes that may still recover within the grace period
 	for _, s := range w.Late {
 		if w.own.Any(func(x *silence.Silence) bool {
@@ -101,14 +99,14 @@ func (w *weighing) others() {
 			late = append(late, s.Node)
 		}
 	}
-	w.facts[lateNow] = when(len(late) > 0, func() string { return phrase.Some(late) + " became late at the same time" })
+	w.facts[lateNow] = when(len(late) > 0, phrase.Some(late)+" became late at the same time")
 	switch {
 	case others <= 0 && w.readFailed:
-		w.facts[othersInTime] = known(unknown, "there is no other node to compare with, and the API server could not read Leases at that time")
+		w.facts[othersInTime] = fact{unknown, "there is no other node to compare with, and the API server could not read Leases at that time"}
 	case others <= 0:
-		w.facts[othersInTime] = known(yes, "there is no other node to compare with, and no evidence against the API server")
+		w.facts[othersInTime] = fact{yes, "there is no other node to compare with, and no evidence against the API server"}
 	default:
-		w.facts[othersInTime] = fact{yes, func() string { return "the other " + phrase.Count(others, "node", "nodes") + w.othersText() }}
+		w.facts[othersInTime] = fact{yes, "the other " + phrase.Count(others, "node", "nodes") + w.othersText()}
 	}
 }
 

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -56,22 +55,16 @@ func (b *Break) Begin(t time.Time) {
 // fact is the answer to one question about an incident, and how it is known.
 type fact struct {
 	is  verdict.Answer
-	how func() string
+	how string
 }
 
 // when returns a fact that is either Yes or No. The text is only used if the fact is Yes.
-func when(is bool, how func() string) fact {
+func when(is bool, how string) fact {
 	if is {
 		return fact{yes, how}
 	}
-	return fact{no, nil}
+	return fact{is: no}
 }
-
-// known returns a fact with a text that takes no time to find.
-func known(is verdict.Answer, how string) fact { return fact{is, func() string { return how }} }
-
-// whenText returns a fact that is Yes if there is a text.
-func whenText(how string) fact { return when(how != "", func() string { return how }) }
 
 // The facts about an incident.
 const (
@@ -138,17 +131,17 @@ func (w *weighing) nodes() {
 	unclear := func(s *silence.Silence) bool { return s.Again == transition.MachineUnclear }
 	w.facts[announced] = w.announcement()
 	w.facts[rebooted] = w.reboot()
-	w.facts[upgraded] = when(w.own.All(isUpgraded), func() string {
-		return "the kubelet of " + w.own.Nodes() + " was upgraded: it reported a different version after the silence"
-	})
-	w.facts[clockSetBack] = when(w.own.All(func(s *silence.Silence) bool { return s.ClockBack > 0 }), func() string {
-		most := slices.MaxFunc(w.own, func(a, b *silence.Silence) int { return cmp.Compare(a.ClockBack, b.ClockBack) }).ClockBack
-		return "the clock of " + w.own.Nodes() + " was set back by " + phrase.Duration(most) + ". The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp"
-	})
-	w.facts[neverSilent] = when(len(w.own) == 0, func() string { return "the kubelet reported the node as not ready, or restarted" })
-	w.facts[machineUnclear] = when(w.own.Any(unclear), func() string { return machineUnclearText })
-	w.facts[machineGone] = when(w.own.Any((*silence.Silence).IsGone), func() string { return "the machine is gone: it was reclaimed, or it failed and was replaced" })
-	w.facts[neverLate] = when(!w.own.Any(w.isDisturbed), func() string { return "no heartbeat was late" })
+	w.facts[upgraded] = when(w.own.All(isUpgraded), "the kubelet of "+w.own.Nodes()+" was upgraded: it reported a different version after the silence")
+	most := time.Duration(0)
+	for _, s := range w.own {
+		most = max(most, s.ClockBack)
+	}
+	w.facts[clockSetBack] = when(w.own.All(func(s *silence.Silence) bool { return s.ClockBack > 0 }), "the clock of "+w.own.Nodes()+
+		" was set back by "+phrase.Duration(most)+". The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp")
+	w.facts[neverSilent] = when(len(w.own) == 0, "the kubelet reported the node as not ready, or restarted")
+	w.facts[machineUnclear] = when(w.own.Any(unclear), machineUnclearText)
+	w.facts[machineGone] = when(w.own.Any((*silence.Silence).IsGone), "the machine is gone: it was reclaimed, or it failed and was replaced")
+	w.facts[neverLate] = when(!w.own.Any(w.isDisturbed), "no heartbeat was late")
 }
 
 const machineUnclearText = "the Node was deleted and recreated with a new bootID, and no providerID identifies the machine, so it was either rebooted or replaced"
@@ -161,13 +154,13 @@ func (w *weighing) announcement() fact {
 	moment := "after the last heartbeat, and before the next one was due"
 	switch doubt := w.announcementDoubt(); {
 	case doubt != "":
-		return known(unknown, doubt)
+		return fact{unknown, doubt}
 	case n == 0 && all > 0 && w.own[0].Lapsed != "":
-		return known(no, fmt.Sprintf("%s of %s was %s old, and nothing had followed it", w.own[0].Lapsed, w.own[0].Node, phrase.Duration(w.own[0].LapsedAge)))
+		return fact{no, fmt.Sprintf("%s of %s was %s old, and nothing had followed it", w.own[0].Lapsed, w.own[0].Node, phrase.Duration(w.own[0].LapsedAge))}
 	case n == 0:
-		return known(no, "no taint, deletion, condition or cordon announced the departure of "+w.own.Nodes())
+		return fact{no, "no taint, deletion, condition or cordon announced the departure of " + w.own.Nodes()}
 	case n < all:
-		return known(no, fmt.Sprintf("a taint, deletion, condition or cordon announced only %d of %d departures", n, all))
+		return fact{no, fmt.Sprintf("a taint, deletion, condition or cordon announced only %d of %d departures", n, all)}
 	case w.own.Any(isUnseen):
 		moment = "more than a grace period before Ready turned Unknown"
 	case after == 0:
@@ -175,7 +168,7 @@ func (w *weighing) announcement() fact {
 	case after < all:
 		moment = "before the next heartbeat was due"
 	}
-	return known(yes, fmt.Sprintf("the departure of %s was announced by %s %s", w.own.Nodes(), w.own[0].Announced, moment))
+	return fact{yes, fmt.Sprintf("the departure of %s was announced by %s %s", w.own.Nodes(), w.own[0].Announced, moment)}
 }
 
 // announcementDoubt explains why it is uncertain whether all departures were announced. The text is empty if the answer
@@ -195,19 +188,19 @@ func (w *weighing) reboot() fact {
 		return w.own.Any(func(s *silence.Silence) bool { return s.Again == is })
 	}; {
 	case n > 0 && n == all:
-		return known(yes, w.own.Nodes()+" reported a new bootID after the silence")
+		return fact{yes, w.own.Nodes() + " reported a new bootID after the silence"}
 	case again(transition.MachineUnclear):
-		return known(unknown, machineUnclearText)
+		return fact{unknown, machineUnclearText}
 	case again(transition.MachineReplaced):
-		return known(no, "a machine with a different providerID now has the name of the deleted Node")
+		return fact{no, "a machine with a different providerID now has the name of the deleted Node"}
 	case w.own.Any((*silence.Silence).IsDeleted):
-		return known(unknown, "the Node was deleted, so no bootID shows whether the machine restarted")
+		return fact{unknown, "the Node was deleted, so no bootID shows whether the machine restarted"}
 	case w.own.Any((*silence.Silence).IsOngoing):
-		return known(unknown, "when the node is back, its bootID will show whether the machine restarted")
+		return fact{unknown, "when the node is back, its bootID will show whether the machine restarted"}
 	case n > 0:
-		return known(no, fmt.Sprintf("only %d of %d nodes reported a new bootID", n, all))
+		return fact{no, fmt.Sprintf("only %d of %d nodes reported a new bootID", n, all)}
 	}
-	return known(no, "the bootID is the same as before")
+	return fact{no, "the bootID is the same as before"}
 }
 
 // controller fills the facts that come from the node controller: its grace period, and when it set nodes to Unknown.
@@ -215,15 +208,15 @@ func (w *weighing) controller() {
 	grace, late := phrase.Duration(w.GracePeriod), w.own.Count(func(s *silence.Silence) bool { return s.Lasted(w.Now) > 2*w.Interval })
 	switch {
 	case w.GracePeriod == 0:
-		w.facts[graceTooShort] = known(unknown, "the grace period is unknown")
+		w.facts[graceTooShort] = fact{unknown, "the grace period is unknown"}
 	case w.GracePeriod > w.Interval:
-		w.facts[graceTooShort] = known(no, fmt.Sprintf("the grace period of %s is longer than an undisturbed heartbeat interval (%s)", grace, phrase.Duration(w.Interval)))
+		w.facts[graceTooShort] = fact{no, fmt.Sprintf("the grace period of %s is longer than an undisturbed heartbeat interval (%s)", grace, phrase.Duration(w.Interval))}
 	case late > 0:
-		w.facts[graceTooShort] = known(yes, "")
-		w.facts[oneHeartbeatLost] = known(no, phrase.Count(late, "node", "nodes")+" lost more than one heartbeat")
+		w.facts[graceTooShort] = fact{yes, ""}
+		w.facts[oneHeartbeatLost] = fact{no, phrase.Count(late, "node", "nodes") + " lost more than one heartbeat"}
 	default:
-		w.facts[graceTooShort] = known(yes, "")
-		w.facts[oneHeartbeatLost] = known(yes, fmt.Sprintf("at most one heartbeat was lost, and the grace period of %s is not longer than the heartbeat interval", grace))
+		w.facts[graceTooShort] = fact{yes, ""}
+		w.facts[oneHeartbeatLost] = fact{yes, fmt.Sprintf("at most one heartbeat was lost, and the grace period of %s is not longer than the heartbeat interval", grace)}
 	}
 	w.facts[markedInTime], w.facts[markedLate] = w.marks()
 	w.facts[leftReady] = w.leftReady()
@@ -236,24 +229,24 @@ func (w *weighing) marks() (inTime, late fact) {
 	silent := w.own.Count(func(s *silence.Silence) bool {
 		return !s.Ended.IsZero() && w.GracePeriod > 0 && w.isDisturbed(s) && s.Lasted(w.Now) > w.GracePeriod
 	})
-	inTime = known(no, "")
+	inTime = fact{no, ""}
 	switch {
 	case early > 0 && silent > 0:
 		// The node controller reacted late, but that does not explain why these nodes fell silent.
-		inTime = known(unknown, fmt.Sprintf("the node controller set %s to Unknown after the heartbeats had returned, but %s silent for longer than the grace period", phrase.Count(early, "node", "nodes"), phrase.Count(silent, "node was", "nodes were")))
+		inTime = fact{unknown, fmt.Sprintf("the node controller set %s to Unknown after the heartbeats had returned, but %s silent for longer than the grace period", phrase.Count(early, "node", "nodes"), phrase.Count(silent, "node was", "nodes were"))}
 	case early > 0:
-		inTime = known(yes, "the node controller set "+phrase.Count(early, "node", "nodes")+" to Unknown although the newest heartbeat was younger than the grace period"+w.leaderText())
+		inTime = fact{yes, "the node controller set " + phrase.Count(early, "node", "nodes") + " to Unknown although the newest heartbeat was younger than the grace period" + w.leaderText()}
 	}
 	if i := slices.IndexFunc(w.own, func(s *silence.Silence) bool {
 		return s.Marked && s.Guessed && s.MarkedAge > 0 && s.MarkedAge < w.GracePeriod
 	}); i >= 0 {
-		return inTime, known(unknown, fmt.Sprintf("%s turned Unknown %s after its newest heartbeat, so the grace period may be shorter than %s, which is only assumed",
-			w.own[i].Node, phrase.Duration(w.own[i].MarkedAge), phrase.Duration(w.GracePeriod)))
+		return inTime, fact{unknown, fmt.Sprintf("%s turned Unknown %s after its newest heartbeat, so the grace period may be shorter than %s, which is only assumed",
+			w.own[i].Node, phrase.Duration(w.own[i].MarkedAge), phrase.Duration(w.GracePeriod))}
 	}
 	if w.own.Any(func(s *silence.Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 }) {
-		return inTime, known(unknown, "it is unknown how old the newest heartbeat was when the node turned Unknown"+w.leaderText())
+		return inTime, fact{unknown, "it is unknown how old the newest heartbeat was when the node turned Unknown" + w.leaderText()}
 	}
-	return inTime, known(yes, "no node turned Unknown while its heartbeats were on time")
+	return inTime, fact{yes, "no node turned Unknown while its heartbeats were on time"}
 }
 
 // leftReady tells whether the node controller left silent nodes Ready.
@@ -268,11 +261,11 @@ func (w *weighing) leftReady() fact {
 	}
 	switch {
 	case certain > 0:
-		return known(yes, phrase.Count(certain, "node was", "nodes were")+" silent for 15s longer than the grace period"+grace+", and still Ready, while the API server answered: the node controller has not reacted"+w.leaderText())
+		return fact{yes, phrase.Count(certain, "node was", "nodes were") + " silent for 15s longer than the grace period" + grace + ", and still Ready, while the API server answered: the node controller has not reacted" + w.leaderText()}
 	case perhaps > 0 && w.own.All(func(s *silence.Silence) bool { return s.Guessed }):
-		return known(unknown, phrase.Count(perhaps, "silent node is", "silent nodes are")+" still Ready, but the grace period"+grace+" is only assumed. It may be longer")
+		return fact{unknown, phrase.Count(perhaps, "silent node is", "silent nodes are") + " still Ready, but the grace period" + grace + " is only assumed. It may be longer"}
 	case perhaps > 0:
-		return known(unknown, phrase.Count(perhaps, "silent node is", "silent nodes are")+" still Ready after the grace period"+grace+": the node controller has not reacted, or a new leader gives each node a fresh grace period, or the cluster has a longer grace period")
+		return fact{unknown, phrase.Count(perhaps, "silent node is", "silent nodes are") + " still Ready after the grace period" + grace + ": the node controller has not reacted, or a new leader gives each node a fresh grace period, or the cluster has a longer grace period"}
 	}
-	return known(no, "")
+	return fact{no, ""}
 }

@@ -80,16 +80,16 @@ var onSharedPath = []rule{
 	{together, yes, no, unknown},
 }
 
-// answer returns the answer of the first rule that decides, and how its fact is known. If no rule decides, the second
-// result is nil.
-func (w *weighing) answer(rules []rule) (verdict.Answer, func() string) {
+// answer returns the answer of the first rule that decides, with how its fact is known. The answer is `next` if no rule
+// decides.
+func (w *weighing) answer(rules []rule) fact {
 	for _, r := range rules {
 		f := w.facts[r.fact]
 		if is := [...]verdict.Answer{unknown: r.unknown, no: r.no, yes: r.yes}[f.is]; is != next {
-			return is, f.how
+			return fact{is, f.how}
 		}
 	}
-	return unknown, nil
+	return fact{is: next}
 }
 
 // prepare returns a weighing without facts.
@@ -112,15 +112,14 @@ func weigh(f *NodeLoss) *weighing {
 
 // SharedPathAnswer reports whether something that the nodes share delayed their heartbeats.
 func SharedPathAnswer(f *NodeLoss) verdict.Answer {
-	holds, _ := weigh(f).answer(onSharedPath)
-	return holds
+	return weigh(f).answer(onSharedPath).is
 }
 
 // SimultaneousSilences returns the silences that began within one heartbeat interval and have a common cause. It
 // returns nil if chance may explain them.
 func SimultaneousSilences(f *NodeLoss) silence.List {
 	w := weigh(f)
-	if holds, _ := w.answer(onSharedPath); holds != yes {
+	if w.answer(onSharedPath).is != yes {
 		return nil
 	}
 	return w.group
@@ -137,9 +136,9 @@ func OfNodes(f *NodeLoss) (d verdict.Decision) {
 	w.controller()
 	w.others()
 	for _, h := range nodeHypotheses {
-		holds, how := w.answer(h.rules)
-		d.Considered = append(d.Considered, verdict.Considered{Verdict: h.verdict, Holds: holds, Because: how()})
-		if holds == yes && d.Verdict == verdict.Undecided {
+		answer := w.answer(h.rules)
+		d.Considered = append(d.Considered, verdict.Considered{Verdict: h.verdict, Holds: answer.is, Because: answer.how})
+		if answer.is == yes && d.Verdict == verdict.Undecided {
 			d.Verdict = h.verdict
 		}
 	}

@@ -125,8 +125,7 @@ func TestVerdictsOfNodes(t *testing.T) {
 
 // onPath returns the reason for the answer about the shared path.
 func onPath(f *NodeLoss) string {
-	_, how := weigh(f).answer(onSharedPath)
-	return how()
+	return weigh(f).answer(onSharedPath).how
 }
 
 func TestWhatSilentNodesShareIsNamed(t *testing.T) {

@@ -22,12 +22,10 @@ const (
 
 // otherNodes fills the facts about nodes that fell silent together or one after another.
 func (w *weighing) otherNodes() {
-	w.facts[otherKubelets] = when(w.own.All(func(s *silence.Silence) bool { return s.Upgraded }), func() string {
-		return "each of these nodes reported a different kubelet version after the silence"
-	})
+	w.facts[otherKubelets] = when(w.own.All(func(s *silence.Silence) bool { return s.Upgraded }), "each of these nodes reported a different kubelet version after the silence")
 	w.group = w.largestGroup()
-	holds, why := w.oneCause(w.group)
-	is, text := holds, func() string { return w.groupText(holds, why) }
+	is, why := w.oneCause(w.group)
+	text := w.groupText(is, why)
 	if n := len(w.stopped); is == unknown && n > 0 && n < w.ControlPlane.AsOf.APIServers {
 		is = yes // an API server stopped at the same time
 	}
@@ -36,19 +34,19 @@ func (w *weighing) otherNodes() {
 	switch {
 	case is == no || w.pathFailed:
 	case upgrade != "":
-		w.facts[togetherForOtherReason] = fact{yes, func() string { return text() + "; but " + upgrade }}
+		w.facts[togetherForOtherReason] = fact{yes, text + "; but " + upgrade}
 	case is == yes && other != "":
-		w.facts[togetherForOtherReason] = fact{yes, func() string { return text() + "; but " + other }}
+		w.facts[togetherForOtherReason] = fact{yes, text + "; but " + other}
 	}
 	if is == yes {
-		w.facts[together].how = func() string { return text() + w.otherGroupsText() + w.pathText() }
+		w.facts[together].how += w.otherGroupsText() + w.pathText()
 	} else {
 		w.notTogether()
 	}
-	w.facts[oneOfSeveral] = known(no, "")
+	w.facts[oneOfSeveral] = fact{is: no}
 	if len(w.group) > 1 {
 		several := "several nodes fell silent together"
-		shared, _ := w.answer(onSharedPath)
+		shared := w.answer(onSharedPath).is
 		switch {
 		case shared == yes:
 		case upgrade != "":
@@ -58,7 +56,7 @@ func (w *weighing) otherNodes() {
 		default:
 			several += ", which may be chance"
 		}
-		w.facts[oneOfSeveral] = known(shared, several)
+		w.facts[oneOfSeveral] = fact{shared, several}
 	}
 }
 
@@ -66,20 +64,19 @@ func (w *weighing) otherNodes() {
 // them.
 func (w *weighing) notTogether() {
 	if late := w.lateWith(); late != nil {
-		w.facts[othersLate] = known(yes, "other nodes were late at the same time")
-		w.facts[lateTogether] = fact{yes, func() string {
-			return fmt.Sprintf("the heartbeats of %d of %d nodes became late within %s, some of them for less than the grace period: "+
-				"independent failures look like this in less than 0.1 %% of cases", len(late), w.Nodes, beganWithin(late)) + w.pathText()
-		}}
+		w.facts[othersLate] = fact{yes, "other nodes were late at the same time"}
+		w.facts[lateTogether] = fact{yes, fmt.Sprintf("the heartbeats of %d of %d nodes became late within %s, some of them for less than the grace period: "+
+			"independent failures look like this in less than 0.1 %% of cases", len(late), w.Nodes, beganWithin(late)) + w.pathText()}
 	}
-	w.facts[perhapsTogether] = whenText(w.perhapsTogether())
-	if _, how := w.answer(onSharedPath[:len(onSharedPath)-2]); how != nil {
+	perhaps := w.perhapsTogether()
+	w.facts[perhapsTogether] = when(perhaps != "", perhaps)
+	if w.answer(onSharedPath[:len(onSharedPath)-2]).is != next {
 		return // the other facts decide
 	}
-	all := w.inTurn()
-	w.facts[inTurn] = when(all != nil, func() string {
-		return fmt.Sprintf("%d nodes fell silent one after another within an hour, %d times in total, which is more often than chance allows", len(all.OfEachNode()), len(all)) + w.pathText()
-	})
+	if all := w.inTurn(); all != nil {
+		w.facts[inTurn] = fact{yes, fmt.Sprintf("%d nodes fell silent one after another within an hour, %d times in total, which is more often than chance allows",
+			len(all.OfEachNode()), len(all)) + w.pathText()}
+	}
 }
 
 func beganWithin(group silence.List) string {
