@@ -102,7 +102,7 @@ func (f *Facts) affected() advice.Affected {
 	return a
 }
 
-// mainCause returns the main cause of an  For a node incident, this is cause.NodeHeartbeatLost if a heartbeat
+// mainCause returns the main cause of an incident. For a node incident, this is cause.NodeHeartbeatLost if a heartbeat
 // was lost, or else the cause with the most lost addresses.
 func (f *Facts) mainCause() cause.Cause {
 	if !f.IsAboutNodes() || f.HeartbeatLost {

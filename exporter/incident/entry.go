@@ -39,7 +39,7 @@ func LeaseStopped(name string, since time.Time) Entry {
 	return Entry{Kind: APIServerStopped, Time: since, Name: name}
 }
 
-// Entries holds the first and the last evidence entries of an
+// Entries holds the first and the last evidence entries of an incident.
 type Entries struct{ bounded[*Entry] }
 
 const (

@@ -10,13 +10,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// maxSilences limits the silences of an  maxListed limits the names in a set.
+// maxSilences limits the silences of an incident. maxListed limits the names in a set.
 const (
 	maxSilences = 200
 	maxListed   = 10_000
 )
 
-// Facts holds everything that kubeflap observed of an
+// Facts holds everything that kubeflap observed of an incident.
 type Facts struct {
 	Subject
 	Evidence Entries

@@ -1,4 +1,5 @@
-// Package incident defines the incidents that kubeflap shows on its pages and in its log.
+// Package incident defines the incidents that kubeflap shows on its pages and in its log, the facts that kubeflap keeps of
+// each, and all sentences about them.
 package incident
 
 import (

@@ -3,7 +3,6 @@ package incident
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// summary returns the summary of an
+// summary returns the summary of an incident.
 func (f *Facts) summary(x *Incident) string {
 	happened := f.happenedToService()
 	if f.IsAboutNodes() {
@@ -157,19 +156,14 @@ func (f *Facts) noLossText(x *Incident) string {
 	return "no Service lost a ready address"
 }
 
-// allSilences returns true if all silences match. It returns false if there are no silences.
-func (f *Facts) allSilences(match func(*silence.Silence) bool) bool {
-	return len(f.Silences) > 0 && !slices.ContainsFunc(f.Silences, func(s *silence.Silence) bool { return !match(s) })
-}
-
 // clockSetBack reports whether the nodes were lost because their clocks were set back.
 func (f *Facts) clockSetBack() bool {
-	return f.allSilences(func(s *silence.Silence) bool { return s.ClockBack > 0 })
+	return f.Silences.All(func(s *silence.Silence) bool { return s.ClockBack > 0 })
 }
 
 // upgraded reports whether the nodes were lost during an upgrade of their kubelets.
 func (f *Facts) upgraded() bool {
-	return f.allSilences(func(s *silence.Silence) bool { return s.Upgraded })
+	return f.Silences.All(func(s *silence.Silence) bool { return s.Upgraded })
 }
 
 // longest returns the longest time between two heartbeats so far. It returns 0 if kubeflap could not measure this time.
@@ -198,7 +192,7 @@ func measured(s *silence.Silence) bool { return !s.Blind && !s.Unseen && !s.Ende
 // atLeast returns "at least " if a silence may have lasted longer than the longest interval, and kubeflap did not see
 // the end of this silence.
 func (f *Facts) atLeast(x *Incident) string {
-	if slices.ContainsFunc(f.Silences, func(s *silence.Silence) bool {
+	if f.Silences.Any(func(s *silence.Silence) bool {
 		return s.EndedBlind && !s.Ended.IsZero() && s.Ended.Sub(s.Began) > x.Numbers.LongestInterval
 	}) {
 		return "at least "
@@ -209,7 +203,7 @@ func (f *Facts) atLeast(x *Incident) string {
 // unexplained returns the length of the longest silence that has no explanation. A reboot, for example, is an
 // explanation. If no silence has an explanation, unexplained returns `longest`.
 func (f *Facts) unexplained(longest time.Duration, now time.Time) time.Duration {
-	if !slices.ContainsFunc(f.Silences, (*silence.Silence).Explained) {
+	if !f.Silences.Any((*silence.Silence).Explained) {
 		return longest
 	}
 	longest = 0

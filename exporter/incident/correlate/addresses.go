@@ -100,16 +100,10 @@ func (l *services) takeOut(r *ledger.Record, a *address, x transition.AddressLos
 	default:
 		a.away = true
 	}
-	if r.Harmless() && r.Cause == cause.ServiceChanged {
+	if !r.Shown && r.Cause == cause.ServiceChanged {
 		l.judgeLater(x.Service, r)
 	}
 	a.span = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
-}
-
-// addressReady handles an address that became ready.
-func (l *services) addressReady(x transition.Address, t time.Time) {
-	l.gainedAddress(x.Service, t)
-	l.addressReturned(x, t)
 }
 
 // addressReturned handles a recently lost address that is back.
@@ -129,7 +123,7 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 		return
 	}
 	r.Bounce(x.Service)
-	if a.away && r.Harmless() && r.Cause == cause.ServiceChanged {
+	if a.away && !r.Shown && r.Cause == cause.ServiceChanged {
 		l.Show(r)
 	}
 	a.notReady, a.away = nil, false

@@ -98,20 +98,21 @@ func (l *services) lostAddress(r *ledger.Record, x transition.AddressLost) {
 // starts an outage, the outage belongs to the newest incident in which the Service lost addresses.
 func (l *services) lostForeign(x transition.AddressLost) {
 	s := l.named(x.Service)
-	if n := len(s.losses); n > 0 && !s.losses[n-1].record.Root().Settled() {
+	if n := len(s.losses); n > 0 && !s.losses[n-1].record.Root().Settled {
 		s.noteLoss(serviceLoss{x.Time, x.Cause, s.losses[n-1].record.Root()})
 	}
 }
 
-// gainedAddress records that a Service gained a ready address.
-func (l *services) gainedAddress(x transition.Service, t time.Time) {
-	s := l.named(x)
+// addressReady handles an address that became ready.
+func (l *services) addressReady(x transition.Address, t time.Time) {
+	s := l.named(x.Service)
 	if t.Sub(s.gainedAt) > replacedWithin {
 		s.gained = 0
 	}
 	s.gained++
 	s.gainedAt = t
-	l.serviceRestored(x, t)
+	l.serviceRestored(x.Service, t)
+	l.addressReturned(x, t)
 }
 
 // outageStarted records the loss of a Service's last ready address.
@@ -181,14 +182,14 @@ func (l *services) endOutage(x transition.Service, s *service, t time.Time, how 
 func (l *services) judgeLater(x transition.Service, r *ledger.Record) {
 	s := l.named(x)
 	s.changed = r
-	l.Timers.Schedule(&s.timer, r.Start().Add(replacedWithin))
+	l.Timers.Schedule(&s.timer, r.Start.Add(replacedWithin))
 }
 
 // handleTimer runs when the Service's timer is due. It judges a selector change, and creates an incident for an outage
 // that no lost address explains.
 func (l *services) handleTimer(x transition.Service, s *service, t time.Time) {
 	if s.changed != nil {
-		if due := s.changed.Start().Add(replacedWithin); due.After(t) {
+		if due := s.changed.Start.Add(replacedWithin); due.After(t) {
 			l.Timers.Schedule(&s.timer, due)
 		} else {
 			l.judge(x, s.changed)
@@ -207,11 +208,11 @@ func (l *services) handleTimer(x transition.Service, s *service, t time.Time) {
 // judge decides whether a selector change was harmful. It is harmless if the Service gained as many addresses as it
 // lost, as in a blue-green switch.
 func (l *services) judge(x transition.Service, r *ledger.Record) {
-	if !r.Harmless() || r.Settled() {
+	if r.Shown || r.Settled {
 		return
 	}
 	gained := 0
-	if s := l.lately[x]; s != nil && s.gainedAt.After(r.Start().Add(-replacedWithin)) {
+	if s := l.lately[x]; s != nil && s.gainedAt.After(r.Start.Add(-replacedWithin)) {
 		gained = s.gained
 	}
 	if r.Lost > gained {

@@ -76,7 +76,7 @@ func (l *services) listLost(ongoing []ledger.Ongoing, t time.Time) {
 			continue
 		}
 		r := a.record.Root()
-		if !r.Settled() && (!r.IsAboutNodes() || r.Kind == incident.KindNode && r.Open.HasNode()) {
+		if !r.Settled && (!r.IsAboutNodes() || r.Kind == incident.KindNode && r.Open.HasNode()) {
 			lost[r.Subject] = append(lost[r.Subject], *a.notReady)
 		}
 	}

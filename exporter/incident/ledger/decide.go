@@ -75,7 +75,7 @@ func (l *Ledger) review(t time.Time) {
 	}
 	reviewed, again := 0, false
 	for _, r := range slices.Backward(l.shown) {
-		if !r.IsAboutNodes() || r.settled || r.withdrawn || t.Sub(r.touched) > reviewFor {
+		if !r.IsAboutNodes() || r.Settled || r.withdrawn || t.Sub(r.touched) > reviewFor {
 			continue
 		}
 		if reviewed++; reviewed > maxReviewed {
@@ -157,7 +157,7 @@ func (l *Ledger) revisit(f *judge.NodeLoss, t time.Time) {
 // Explain reconsiders the verdict of a node incident after kubeflap has found an explanation for one of its silences.
 func (l *Ledger) Explain(r *Record, t time.Time) {
 	switch {
-	case !r.settled:
+	case !r.Settled:
 		l.Touch(r, t)
 	case r.final != nil && !r.withdrawn:
 		l.revise(r, l.weigh(r), true)

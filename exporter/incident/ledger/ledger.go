@@ -119,7 +119,7 @@ func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record 
 		r.join(trigger)
 		return r
 	}
-	r := &Record{Facts: incident.NewFacts(x), id: newID(l.shown, x, t, trigger), start: t}
+	r := &Record{Facts: incident.NewFacts(x), id: newID(l.shown, x, t, trigger), Start: t}
 	l.resume(r, l.now)
 	r.timer = NewTimer(x.Key(), func(t time.Time) { l.handleTimer(r, t) })
 	l.active[x.Key()] = r
@@ -147,7 +147,7 @@ func (l *Ledger) Merge(nodes []*Record, x incident.Subject, t time.Time) *Record
 	}
 	for _, r := range nodes {
 		r.into = into
-		into.MoveStartBack(r.start)
+		into.MoveStartBack(r.Start)
 		into.also = append(append(into.also, r.id), r.also...)
 		into.Take(&r.Facts)
 		into.reviewed = cmp.Or(into.reviewed, r.reviewed)
@@ -166,10 +166,10 @@ func (l *Ledger) Settle(r *Record) {
 	if r.IsAboutNodes() && r.final == nil && r.into == nil {
 		l.revise(r, l.weigh(r), true) // kubeflap forgets the facts after an hour
 	}
-	if r.shown && !r.settled && !r.withdrawn && r.into == nil && !r.isOpen() {
+	if r.Shown && !r.Settled && !r.withdrawn && r.into == nil && !r.isOpen() {
 		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}]++
 	}
-	r.settled, l.notifier.checkAll = true, true
+	r.Settled, l.notifier.checkAll = true, true
 	if !r.isOpen() {
 		r.Trim()
 	}
@@ -205,7 +205,7 @@ func (l *Ledger) Note(r *Record, e incident.Entry) {
 // not ready after stuckAfter.
 func (l *Ledger) OpenAddress(r *Record, x incident.Open, t time.Time) {
 	r.Open[x] = t
-	if r.Harmless() {
+	if !r.Shown {
 		l.Timers.Schedule(&r.timer, t.Add(stuckAfter))
 	}
 }
@@ -258,11 +258,10 @@ func (l *Ledger) Resumed(broke, t time.Time) bool {
 // handleTimer applies the changes of an incident that are due at t.
 func (l *Ledger) handleTimer(r *Record, t time.Time) {
 	isDue := func(at time.Time) bool {
-		if r.settled || at.IsZero() || !at.After(t) {
-			return !r.settled && !at.IsZero()
+		if !r.Settled && at.After(t) {
+			l.Timers.Schedule(&r.timer, at)
 		}
-		l.Timers.Schedule(&r.timer, at)
-		return false
+		return !r.Settled && !at.IsZero() && !at.After(t)
 	}
 	if isDue(r.mergeableUntil) {
 		r.mergeableUntil = time.Time{}

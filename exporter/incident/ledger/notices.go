@@ -81,7 +81,7 @@ func (q *Reader) LastNotices(t time.Time) []incident.Notice {
 		}
 		r.reported.state = incident.StateEnded
 		kind := incident.Ended
-		if r.isOpen() && !r.settled {
+		if r.isOpen() && !r.Settled {
 			kind = incident.Ongoing
 		}
 		all = append(all, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})

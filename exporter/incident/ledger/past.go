@@ -43,10 +43,10 @@ func (q *Reader) Past(t time.Time) Past {
 	defer unlock()
 	p := Past{Past: l.Silences.Past(t)}
 	for _, r := range l.shown {
-		if r.settled || r.start.After(t) {
+		if r.Settled || r.Start.After(t) {
 			continue
 		}
-		x := Ongoing{Subject: r.Subject, ID: r.id, Start: r.start, Recovered: r.recovered}
+		x := Ongoing{Subject: r.Subject, ID: r.id, Start: r.Start, Recovered: r.recovered}
 		for open := range r.Open {
 			if service, ok := open.IsOutage(); ok {
 				x.Outages = append(x.Outages, service)

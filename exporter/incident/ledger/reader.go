@@ -48,7 +48,7 @@ func (l *Ledger) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 
 // outline returns a copy of an incident as of now, without the fields that Overview omits.
 func (l *Ledger) outline(r *Record) incident.Incident {
-	x := incident.Incident{ID: r.id, Also: slices.Clone(r.also), Start: r.start, State: r.state(l.now), Decision: l.decide(r)}
+	x := incident.Incident{ID: r.id, Also: slices.Clone(r.also), Start: r.Start, State: r.state(l.now), Decision: l.decide(r)}
 	if x.State == incident.StateRecovered || x.State == incident.StateEnded {
 		if x.End = r.recovered; x.End.IsZero() {
 			x.End = l.now

@@ -25,14 +25,15 @@ type Record struct {
 	blind *incident.Span
 
 	// The list also holds former and possible IDs of this incident (see join).
-	id    string
-	also  []string
-	start time.Time
+	id   string
+	also []string
+	// Start is the time at which the incident began.
+	Start time.Time
 	// The field recovered is the time by which everything had recovered, or zero.
 	recovered time.Time
-	// The flag shown is set if the incident is reported. It is not set as long as the incident has caused no harm, for
-	// example during a rollout. The flag settled is set if the incident has ended for good.
-	shown, settled bool
+	// Shown is set if the incident is reported. It is not set as long as the incident has caused no harm, for example
+	// during a rollout. Settled is set if the incident has ended for good. Later changes belong to another incident.
+	Shown, Settled bool
 	// The field into is the incident into which this one was merged, or nil.
 	into     *Record
 	reported reported
@@ -71,25 +72,16 @@ func (r *Record) Root() *Record {
 	return r
 }
 
-// Start returns the time at which the incident began.
-func (r *Record) Start() time.Time { return r.start }
-
 // MoveStartBack records that the incident had already begun at t.
 func (r *Record) MoveStartBack(t time.Time) {
-	if t.Before(r.start) {
-		r.start = t
+	if t.Before(r.Start) {
+		r.Start = t
 	}
 }
 
-// Harmless reports whether the incident has caused no harm so far.
-func (r *Record) Harmless() bool { return !r.shown }
-
-// Settled reports whether the incident has ended for good. Later changes belong to another incident.
-func (r *Record) Settled() bool { return r.settled }
-
 // HasEndedBy reports whether the incident had ended for good by t.
 func (r *Record) HasEndedBy(t time.Time) bool {
-	return r.settled || r.WasQuietUntil(t)
+	return r.Settled || r.WasQuietUntil(t)
 }
 
 // WasQuietUntil reports whether the incident has recovered, and nothing has happened since for longer than Quiet.
@@ -101,7 +93,7 @@ func (r *Record) isOpen() bool { return r.Ongoing() || r.Conflict }
 
 func (r *Record) state(t time.Time) incident.State {
 	switch {
-	case r.settled && r.isOpen():
+	case r.Settled && r.isOpen():
 		// Newer incidents have displaced this one.
 		return incident.StateEnded
 	case r.Ongoing():
@@ -118,7 +110,7 @@ func (r *Record) state(t time.Time) incident.State {
 // returns zero if there is no such time. There is none for the cause ServiceChanged, because the new addresses of the
 // Service count, too. There is none for the cause ManualWrite, because a writer may remove addresses on purpose.
 func (r *Record) harmfulAt() time.Time {
-	if r.shown || r.settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
+	if r.Shown || r.Settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}
 	}
 	first := r.Open.FirstLost()

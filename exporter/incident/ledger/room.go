@@ -15,14 +15,14 @@ func (l *Ledger) settleOldest() {
 	}
 	var all []*Record
 	for _, r := range l.active {
-		if r.Harmless() {
+		if !r.Shown {
 			all = append(all, r)
 		}
 	}
 	if len(all) <= maxHarmless {
 		return
 	}
-	slices.SortFunc(all, func(a, b *Record) int { return cmp.Or(a.start.Compare(b.start), strings.Compare(a.id, b.id)) })
+	slices.SortFunc(all, func(a, b *Record) int { return cmp.Or(a.Start.Compare(b.Start), strings.Compare(a.id, b.id)) })
 	for _, r := range all[:len(all)/10] {
 		l.Settle(r)
 	}
@@ -30,10 +30,10 @@ func (l *Ledger) settleOldest() {
 
 // Show makes kubeflap report the incident. The incident no longer counts as harmless.
 func (l *Ledger) Show(r *Record) {
-	if r.shown {
+	if r.Shown {
 		return
 	}
-	r.shown = true
+	r.Shown = true
 	l.shown = append(l.shown, r)
 	l.notifier.mark(r)
 	l.makeRoom()
@@ -67,7 +67,7 @@ func (r *Record) keepRank() int {
 	switch {
 	case !r.mergeableUntil.IsZero():
 		return 3
-	case r.settled:
+	case r.Settled:
 		return 0
 	case !r.recovered.IsZero():
 		return 1

@@ -198,7 +198,7 @@ func (l *Nodes) Sweep(t time.Time) {
 		case heard.Before(t.Add(-nodeMemory)):
 			delete(l.lastTransition, name)
 			delete(l.troubled, name)
-		case n != nil && n.seen.Before(t.Add(-memory)) && (n.record == nil || n.record.Root().Settled()):
+		case n != nil && n.seen.Before(t.Add(-memory)) && (n.record == nil || n.record.Root().Settled):
 			delete(l.troubled, name)
 		}
 	}
