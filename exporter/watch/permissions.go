@@ -52,36 +52,18 @@ func check(ctx context.Context, resource apiclient.Resource) error {
 }
 
 // preflight checks whether the API server responds, and which resources kubeflap is allowed to list and watch. It waits
-// until each check has a result, and emits an event of type Down for each check without one. It returns an error if the
-// server rejects the credentials or a required permission is missing.
-func (w *Watcher) preflight(ctx context.Context) (checks []error, err error) {
-	checks, err = w.untilAnswered(ctx)
-	if err != nil || w.missing(checks) == nil {
-		return checks, err
-	}
-	w.log.Info("some permissions are missing, checking again", "in", believeAfter)
-	if !sleep(ctx, believeAfter) {
-		return nil, ctx.Err() //nolint:wrapcheck // the caller drops the error
-	}
-	if checks, err = w.untilAnswered(ctx); err != nil {
-		return nil, err
-	}
-	return checks, w.missing(checks)
-}
-
-// untilAnswered repeats the checks of all resources until each has a result: nil, forbidden or absent. It logs each
-// other reason at most once per minute.
-func (w *Watcher) untilAnswered(ctx context.Context) ([]error, error) {
+// until each check has a result: nil, forbidden or absent. It emits an event of type Down for each other result, and logs
+// each other reason at most once per minute. It returns an error if the server rejects the credentials or a required
+// permission is missing.
+func (w *Watcher) preflight(ctx context.Context) ([]error, error) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
-	logged := map[event.Reason]time.Time{}
-	for start := time.Now(); ; {
+	logged, denied := map[event.Reason]time.Time{}, false
+	for start := time.Now(); ctx.Err() == nil; {
 		checks, answered := w.checkAll(ctx), true
 		for i, err := range checks {
 			reason := apiclient.Reason(err)
 			switch {
-			case ctx.Err() != nil:
-				return nil, ctx.Err() //nolint:wrapcheck // the caller drops the error
-			case err == nil, reason == event.ReasonForbidden, reason == event.ReasonAbsent:
+			case ctx.Err() != nil, err == nil, reason == event.ReasonForbidden, reason == event.ReasonAbsent:
 				continue
 			case reason == event.ReasonUnauthorized: // retries do not help
 				return nil, fmt.Errorf("the API server rejects the credentials: %w", err)
@@ -93,14 +75,23 @@ func (w *Watcher) untilAnswered(ctx context.Context) ([]error, error) {
 				w.log.Warn("cannot access the API server, retrying", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
 			}
 		}
-		if answered && len(logged) > 0 {
+		if !answered {
+			sleep(ctx, backoff.Step())
+			continue
+		}
+		if len(logged) > 0 {
 			w.log.Info("the API server is responding", "after", time.Since(start).Round(time.Millisecond))
+			clear(logged)
 		}
-		if answered {
-			return checks, nil
+		err := w.missing(checks)
+		if err == nil || denied {
+			return checks, err
 		}
-		sleep(ctx, backoff.Step())
+		denied = true
+		w.log.Info("some permissions are missing, checking again", "in", believeAfter)
+		sleep(ctx, believeAfter)
 	}
+	return nil, ctx.Err() //nolint:wrapcheck // the caller drops the error
 }
 
 func (w *Watcher) checkAll(ctx context.Context) []error {
