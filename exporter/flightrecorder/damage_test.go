@@ -68,6 +68,7 @@ func TestADamagedSegmentIsAGap(t *testing.T) {
 		"the last one before a kill":              {3, cut(9), 0, "(abc)ABCABC-(abc)D"},
 		"a kill while the lists are written":      {3, func(text []byte) []byte { return text[:100] }, 0, "(abc)ABCA-(abc)D"},
 		"the last one is cut short":               {4, cut(9), 0, "(abc)ABCABC-(abc)D"},
+		"a later one was deleted":                 {2, nil, 0, "(abc)AB-(bca)BC-(abc)D"},
 		"a later one is deleted":                  {2, nil, 1, "(abc)AB-(bca)BC-(abc)D"},
 		"the first one is deleted":                {1, nil, -1, "(cab)CABC-(abc)D"},
 		"one that was read is deleted":            {1, nil, 8, "(abc)ABCABC-(abc)D"},

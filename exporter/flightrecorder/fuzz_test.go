@@ -3,6 +3,7 @@ package flightrecorder
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +12,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
+
+func node(n, version int) *event.Node {
+	id := fmt.Sprint("node-", n)
+	return &event.Node{Meta: event.Meta{UID: event.ParseUID(id), Name: id, ResourceVersion: fmt.Sprint(version)}, BootID: fmt.Sprint(version)}
+}
 
 // FuzzSegments reads directories whose segments have arbitrary content. Reading must not fail after it began, and must
 // say the same each time.

@@ -153,7 +153,9 @@ func (n *narrator) tell(sign string) {
 		time.Sleep(2 * time.Minute)
 	case "%":
 		all := files(n.t, n.s.Dir)
-		n.from, err = now(), os.Truncate(all[len(all)-1], 100)
+		var text []byte
+		text, err = os.ReadFile(all[len(all)-1])
+		n.from, err = now(), errors.Join(err, os.Truncate(all[len(all)-1], int64(len(text)/2)))
 	case "!":
 		err = errors.Join(os.MkdirAll(n.s.Dir, 0o700), os.Rename(n.s.Dir, n.s.Dir+".away"), os.WriteFile(n.s.Dir, nil, 0o600))
 		n.to.Record(event.Event{Seen: now(), Kind: event.KindCluster, Type: event.Bookmark}) // creates a segment, if there is none
