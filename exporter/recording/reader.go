@@ -4,13 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"compress/flate"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -31,7 +32,9 @@ type Reader struct {
 	number int // number is the number of the current line. The header is line 1.
 	header Header
 	leases leases
-	single [1]event.Event // single is reused for each line with one event
+	// single is reused for each line with one event, and many for each line of renewals.
+	single [1]event.Event
+	many   renewals
 }
 
 // Open opens a recording and reads its header. The file may be compressed.
@@ -151,9 +154,9 @@ func (r *Reader) decode(text []byte) (events []event.Event, err error) {
 	case len(bytes.TrimSpace(text)) == 0:
 		return nil, nil
 	case isRenewals(text):
-		var line renewals
-		if err = decodeJSON(text, &line); err == nil {
-			events, err = r.leases.events(line)
+		r.many = renewals{Entries: r.many.Entries[:0]}
+		if err = decodeJSON(text, &r.many); err == nil {
+			events, err = r.leases.events(r.many)
 		}
 	default:
 		r.single[0], err = decodeEvent(text)

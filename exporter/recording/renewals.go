@@ -109,6 +109,7 @@ func (l *leases) events(line renewals) (events []event.Event, err error) {
 		return nil, fmt.Errorf("more than %d renewals", maxRenewals)
 	}
 	seen := line.Seen.UTC()
+	events = make([]event.Event, 0, len(line.Entries))
 	for n, e := range line.Entries {
 		since, age := time.Duration(e[1])*time.Microsecond, time.Duration(e[2])*time.Microsecond
 		switch {

@@ -13,26 +13,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// heartbeats returns several rounds of renewals by n nodes. Each round also contains one pod change.
-func heartbeats(n, rounds int) (events []event.Event) {
-	version := 1000
-	for round := range rounds {
-		for node := range n {
-			seen := noon.Add(time.Duration(round)*10*time.Second + time.Duration(node)*3*time.Millisecond)
-			version += 3
-			ev := event.Event{Seen: seen, Kind: event.KindLease, Type: event.Modified, Object: &event.Lease{
-				Meta:      event.Meta{UID: event.UID{15: byte(node + 1)}, Namespace: "kube-node-lease", Name: fmt.Sprint("node-", node), ResourceVersion: fmt.Sprint(version)},
-				RenewTime: seen.Add(-50 * time.Microsecond), DurationSeconds: 40,
-			}}
-			events = append(events, ev)
-		}
-		events = append(events, event.Event{Seen: noon.Add(time.Duration(round+1) * 9 * time.Second), Kind: event.KindPod, Type: event.Modified, Object: &event.Pod{
-			Meta: event.Meta{UID: event.UID{1: byte(round)}, Namespace: "shop", Name: "web"},
-		}})
-	}
-	return events
-}
-
 // afterNoon returns a time with a precision of microseconds.
 func afterNoon(seconds float64) time.Time {
 	return noon.Add(time.Duration(seconds * float64(time.Second)).Round(time.Microsecond))
@@ -191,16 +171,4 @@ func FuzzRenewals(f *testing.F) {
 			t.Fatalf("%s became %v: %+v, %v", text, writer.line, got, err)
 		}
 	})
-}
-
-// BenchmarkHeartbeats measures writing and reading the renewals of 200 nodes.
-func BenchmarkHeartbeats(b *testing.B) {
-	events := heartbeats(200, 100)
-	for b.Loop() {
-		compressed, _ := zip(b, events...)
-		if n, err := drain(compressed); n != len(events) || err != nil {
-			b.Fatal(n, err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/event")
 }
