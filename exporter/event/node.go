@@ -52,19 +52,10 @@ type LifecycleCondition struct {
 // types.
 type LifecycleType string
 
-// The node lifecycle conditions that kubeflap reads.
-const (
-	DrainInProgress                LifecycleType = "DrainInProgress"
-	Drained                        LifecycleType = "Drained"
-	MaintenancePlanned             LifecycleType = "MaintenancePlanned"
-	MaintenanceInProgress          LifecycleType = "MaintenanceInProgress"
-	GracefulNodeShutdownInProgress LifecycleType = "GracefulNodeShutdownInProgress"
-)
-
-// Known reports whether t is one of the constants above.
+// Known reports whether kubeflap reads node lifecycle conditions of this type.
 func (t LifecycleType) Known() bool {
 	switch t {
-	case DrainInProgress, Drained, MaintenancePlanned, MaintenanceInProgress, GracefulNodeShutdownInProgress:
+	case "DrainInProgress", "Drained", "MaintenancePlanned", "MaintenanceInProgress", "GracefulNodeShutdownInProgress":
 		return true
 	}
 	return false

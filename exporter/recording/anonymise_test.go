@@ -260,7 +260,7 @@ func TestPseudonymsOfWhatVerdictsNeed(t *testing.T) {
 				{Key: "acme.example/drain", Value: "1782907200", Effect: "NoExecute"},
 			},
 			Lifecycle: []event.LifecycleCondition{
-				{Type: event.MaintenancePlanned, Status: event.StatusTrue, Reason: "AcmeWindow", LastTransitionTime: noon}, {Type: "AcmeDrain"},
+				{Type: "MaintenancePlanned", Status: event.StatusTrue, Reason: "AcmeWindow", LastTransitionTime: noon}, {Type: "AcmeDrain"},
 			},
 		},
 		&event.Node{Meta: event.Meta{Name: "rack8"}, ProviderID: "acme-8", Labels: map[string]string{"topology.kubernetes.io/zone": "eu-west-1b", "agentpool": "tills"}},

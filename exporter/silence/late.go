@@ -1,7 +1,6 @@
 package silence
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -75,16 +74,13 @@ func (h *Store) Arrived(name string, t time.Time, interval time.Duration, nodes 
 
 // Longest returns the longest heartbeat interval that the grace period should tolerate. It ignores intervals above
 // advice.LongestGrace, and intervals that the node itself did not cause.
-func (h *Store) Longest(now time.Time) time.Duration {
-	length := func(x *Silence) time.Duration { return x.Ended.Sub(x.Began) }
-	sorted := slices.Clone(h.arrived)
-	slices.SortStableFunc(sorted, func(a, b *Silence) int { return cmp.Compare(length(b), length(a)) })
-	for _, x := range sorted {
-		if length(x) <= advice.LongestGrace && h.justifiesLongerGracePeriod(x, now) {
-			return length(x)
+func (h *Store) Longest(now time.Time) (longest time.Duration) {
+	for _, x := range h.arrived {
+		if d := x.Ended.Sub(x.Began); d > longest && d <= advice.LongestGrace && h.justifiesLongerGracePeriod(x, now) {
+			longest = d
 		}
 	}
-	return 0
+	return longest
 }
 
 // isCausedByNode reports whether the node itself caused the silence.
@@ -102,28 +98,15 @@ func (h *Store) justifiesLongerGracePeriod(x *Silence, now time.Time) bool {
 }
 
 // ShortAfter returns the unexplained short silences that have ended, but not before t. The newest come first.
-func (h *Store) ShortAfter(t time.Time) (all List) {
-	for _, x := range slices.Backward(h.arrived) {
-		if x.Ended.Before(t) {
-			break
-		}
-		if x.Short && !x.Explained() {
-			all = append(all, x)
-		}
-	}
+func (h *Store) ShortAfter(t time.Time) List {
+	all := h.arrived.Filter(func(x *Silence) bool { return x.Short && !x.Explained() && !x.Ended.Before(t) })
+	slices.Reverse(all)
 	return all
 }
 
 // ShortBetween returns the unexplained short silences that began in the given period.
-func (h *Store) ShortBetween(from, to time.Time) (all List) {
-	start, _ := slices.BinarySearchFunc(h.arrived, from, func(x *Silence, t time.Time) int { return x.Ended.Compare(t) })
-	for _, x := range h.arrived[start:] {
-		if x.Ended.Sub(to) > 2*h.Settings.Period {
-			break
-		}
-		if x.Short && !x.Explained() && !x.Began.Before(from) && !x.Began.After(to) {
-			all = append(all, x)
-		}
-	}
-	return all
+func (h *Store) ShortBetween(from, to time.Time) List {
+	return h.arrived.Filter(func(x *Silence) bool {
+		return x.Short && !x.Explained() && !x.Began.Before(from) && !x.Began.After(to)
+	})
 }

@@ -103,40 +103,28 @@ func (h *Store) Relist(s *Silence, began time.Time) {
 	h.insert(s)
 }
 
-// after returns the silences of a sorted list that began after t, newest first, and those that began earlier, oldest
-// first.
-func (x List) after(t time.Time) (newer, older List) {
-	n := len(x)
-	for n > 0 && x[n-1].Began.After(t) {
-		n--
-	}
-	newer = slices.Clone(x[n:])
-	slices.Reverse(newer)
-	return newer, x[:n]
-}
-
-// After returns the unexplained silences that began after t.
+// After returns the unexplained silences that began after t, newest first.
 func (h *Store) After(t time.Time) List {
-	all, _ := h.lost.after(t)
-	return slices.DeleteFunc(all, (*Silence).Explained)
+	all := h.lost.Filter(func(s *Silence) bool { return s.Began.After(t) && !s.Explained() })
+	slices.Reverse(all)
+	return all
 }
 
 // AfterOrLasting returns the unexplained silences that began after t or are ongoing.
 func (h *Store) AfterOrLasting(t time.Time) List {
-	all, older := h.lost.after(t)
-	return slices.DeleteFunc(append(all, older.Filter((*Silence).IsOngoing)...), (*Silence).Explained)
+	older := h.lost.Filter(func(s *Silence) bool { return !s.Began.After(t) && s.IsOngoing() && !s.Explained() })
+	return append(h.After(t), older...)
 }
 
 // SetBackTogether returns silences of nodes whose clocks were set back. The silences began after t, and within one
 // interval of each other. These nodes probably use the same wrong time source. The result is nil for fewer than two
 // nodes.
 func (h *Store) SetBackTogether(t time.Time) List {
-	all, _ := h.lost.after(t)
-	all = LargestGroup(all.Filter(func(s *Silence) bool { return s.ClockBack > 0 }), h.Settings.Undisturbed())
-	if len(all) < 2 {
-		return nil
+	setBack := func(s *Silence) bool { return s.Began.After(t) && s.ClockBack > 0 }
+	if all := LargestGroup(h.lost.Filter(setBack), h.Settings.Undisturbed()); len(all) > 1 {
+		return all
 	}
-	return all
+	return nil
 }
 
 // Seen returns the number of unexplained silences that count for their rate in a cluster with the given number of

@@ -77,7 +77,7 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 // podsReplaced shows the incident of a Service whose pods are replaced again and again.
 func (l *services) podsReplaced(x transition.PodsReplacedAgain) {
 	a := l.addresses[incident.OpenAddress(x.Address)]
-	if a == nil || a.record == nil || a.record.Root().Settled() {
+	if a == nil || a.record == nil || a.record.Root().Settled {
 		return
 	}
 	r := a.record.Root()
