@@ -130,7 +130,11 @@ func nodeStates(f *Tracker, now time.Time) map[string]event.Status {
 
 // podStates returns the number of known pods, and which pods of the cluster are Ready.
 func podStates(f *Tracker, c *cluster) []string {
-	all := []string{fmt.Sprint(kept(f.pods, "pods"))}
+	known := 0
+	for range f.pods.Known {
+		known++
+	}
+	all := []string{fmt.Sprint(known)}
 	for id := range c.objects[event.KindPod] {
 		if p := f.pods.Find(id); p != nil {
 			all = append(all, fmt.Sprint(id, p.IsReady()))

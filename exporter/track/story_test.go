@@ -227,10 +227,12 @@ func kept(part any, field string) int {
 		entries.Next()
 		v = entries.Value().Elem()
 	}
-	if v.Kind() != reflect.Pointer {
+	switch {
+	case v.Kind() == reflect.Int:
+		return int(v.Int())
+	case v.Kind() != reflect.Pointer:
 		return v.Len()
-	}
-	if v.IsNil() {
+	case v.IsNil():
 		return 0
 	}
 	return 1

@@ -35,8 +35,8 @@ func (q *Losses) SettleCertainOf(id event.UID) { q.SettleCertain(q.byAddress[id]
 
 // PodResolved settles the losses that waited for the cause of a pod's readiness change.
 func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
-	q.SettleCertainOf(w.ID)
-	q.settleIf(q.byAddress[w.ID], func(l *Loss, x explanation) bool {
+	q.SettleCertainOf(w.Pod.ID)
+	q.settleIf(q.byAddress[w.Pod.ID], func(l *Loss, x explanation) bool {
 		return q.watches.Now().Sub(l.Change.Time) >= evidenceWait && !x.lagging
 	})
 }

@@ -70,7 +70,7 @@ func shortTolerationOf(o *event.Pod) (short uint8) {
 // extended slice.
 func (x *Pods) ShortTolerations(into []ShortTolerations) []ShortTolerations {
 	all := map[string]*ShortTolerations{}
-	for _, p := range x.pods {
+	for p := range x.pods.each {
 		if p.short == 0 {
 			continue
 		}

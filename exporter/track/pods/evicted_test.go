@@ -33,7 +33,7 @@ func TestShortTolerationsAreCountedByNamespace(t *testing.T) {
 	}
 	longer := pod("shop", "web-1", after(300), after(300))
 	x.Apply(event.Event{Type: event.Modified, Kind: event.KindPod, Object: longer}, longer)
-	x.Delete(event.Event{Type: event.Deleted, Kind: event.KindPod}, pod("cart", "db", nil, nil))
+	x.Delete(event.Event{Seen: time.Now(), Type: event.Deleted, Kind: event.KindPod}, pod("cart", "db", nil, nil))
 	want = []ShortTolerations{{"shop", 1, time.Minute}}
 	if got := x.ShortTolerations(nil); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -35,16 +35,16 @@ type Misreported struct {
 }
 
 // noteStuck records whether the pod is not Ready although its containers and readiness gates are ready.
-func (x *Pods) noteStuck(id event.UID, p *Pod, o *event.Pod, t time.Time) {
+func (x *Pods) noteStuck(p *Pod, o *event.Pod, t time.Time) {
 	stuck := p.running && p.RemovalCause == cause.Unknown && p.ready == event.StatusFalse &&
 		o.ContainersReady == event.StatusTrue && len(o.GatesNotReady) == 0
-	if _, known := x.stuck[id]; known == stuck {
+	if _, known := x.stuck[p]; known == stuck {
 		return
 	}
 	if stuck {
-		x.stuck[id] = t
+		x.stuck[p] = t
 	} else {
-		delete(x.stuck, id)
+		delete(x.stuck, p)
 	}
 }
 
@@ -52,8 +52,7 @@ func (x *Pods) noteStuck(id event.UID, p *Pod, o *event.Pod, t time.Time) {
 // slice.
 func (x *Pods) Misreported(into []Misreported) []Misreported {
 	t, counts := x.watches.Now(), map[Misreported]int{}
-	for id, since := range x.stuck {
-		p := x.pods[id]
+	for p, since := range x.stuck {
 		ready, ok := x.nodes.ReadySince(p.node.Value())
 		if ok && t.Sub(since) > recoverWithin && t.Sub(ready) > recoverWithin {
 			counts[Misreported{Namespace: p.namespace.Name, Kind: UnreadyAfterRecovery}]++
@@ -80,7 +79,7 @@ func (x *Pods) readyOnLost(counts map[Misreported]int) {
 		x.onLost[node] = map[string]int{}
 	}
 	if len(lost) > 0 {
-		for _, p := range x.pods {
+		for p := range x.pods.each {
 			if node := p.node.Value(); p.IsReady() && lost[node] {
 				x.onLost[node][p.namespace.Name]++
 			}

@@ -32,27 +32,27 @@ func (s Selector) selects(labels map[string]string) bool {
 	return len(s) > 0
 }
 
-// pending is a map of the labels of the pods in phase Pending, by namespace and UID. It excludes pods that are being
+// pending is a map of the labels of the pods in phase Pending, by namespace. It excludes pods that are being
 // deleted or evicted. A Pending pod can lack an IP, and therefore an address (see ShouldPodBeInEndpoints in
 // k8s.io/endpointslice).
-type pending map[string]map[event.UID]map[string]string
+type pending map[string]map[*Pod]map[string]string
 
 func (x pending) note(p *Pod, o *event.Pod) {
 	if o.Phase != "Pending" || p.RemovalCause != cause.Unknown {
-		x.forget(p, o.UID)
+		x.forget(p)
 		return
 	}
 	some := x[p.namespace.Name]
 	if some == nil {
-		some = map[event.UID]map[string]string{}
+		some = map[*Pod]map[string]string{}
 		x[p.namespace.Name] = some
 	}
-	some[o.UID] = o.Labels
+	some[p] = o.Labels
 }
 
-func (x pending) forget(p *Pod, id event.UID) {
+func (x pending) forget(p *Pod) {
 	some := x[p.namespace.Name]
-	if delete(some, id); len(some) == 0 {
+	if delete(some, p); len(some) == 0 {
 		delete(x, p.namespace.Name)
 	}
 }

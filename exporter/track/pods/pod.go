@@ -14,6 +14,7 @@ type text = unique.Handle[string]
 
 // Pod is the stored state of a pod. Pods are the most numerous objects, so the fields are ordered to avoid padding.
 type Pod struct {
+	ID event.UID
 	// `rest` is the pod's name. If afterOwner is set, the name begins with the owner's name, and `rest` holds only the
 	// remainder.
 	rest      string
@@ -53,6 +54,8 @@ type past struct {
 	// Ready with the new container. readyAgain is set if Ready turned True with the new container. inRotation is set if
 	// the pod was Ready when the image changed.
 	replaced, updateDone, readyAgain, inRotation bool
+	// deletedAt is the time at which kubeflap saw the deletion of the pod, or 0.
+	deletedAt event.Moment
 }
 
 // was returns the pod's past, to read it.

@@ -29,15 +29,14 @@ type nodeFacts interface {
 type Pods struct {
 	undecided
 
-	pods       map[event.UID]*Pod
+	pods       table
 	namespaces Totals[Counts]
-	// recentlyDeleted holds recently deleted pods.
-	recentlyDeleted map[event.UID]*deletedPod
-	deletions       []*deletedPod
-	pending         pending
+	// `deletions` holds the recently deleted pods, in order. They are still in `pods`.
+	deletions []*Pod
+	pending   pending
 	// `stuck` contains the pods that are not Ready although their containers and readiness gates are ready. The value
 	// is the time at which kubeflap first saw this state.
-	stuck map[event.UID]time.Time
+	stuck map[*Pod]time.Time
 	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
 	// readyOnLost was last called.
 	onLost map[string]map[string]int
@@ -47,8 +46,8 @@ type Pods struct {
 // determined.
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
-		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[event.UID]*Pod{}},
-		pods:      map[event.UID]*Pod{}, recentlyDeleted: map[event.UID]*deletedPod{}, pending: pending{}, stuck: map[event.UID]time.Time{},
+		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[*Pod]bool{}},
+		pods:      newTable(), pending: pending{}, stuck: map[*Pod]time.Time{},
 		onLost: map[string]map[string]int{},
 	}
 }
@@ -59,13 +58,13 @@ type Change struct {
 	ReadyChanged, Ready bool
 	// Updated reports whether an image was changed in place.
 	Updated bool
-	// Services are the existing Services that contain the pod.
+	// Services are the Services that contain the pod. Some may no longer exist.
 	Services *ServiceList
 }
 
 // Apply handles a pod event other than a deletion.
 func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
-	p := x.pods[o.UID]
+	p := x.Find(o.UID)
 	if p == nil {
 		x.add(e, o)
 		return Change{}
@@ -82,18 +81,18 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 		x.readyChanged(p, e, o)
 	}
 	x.set(p, o)
-	x.noteStuck(o.UID, p, o, e.Seen)
-	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: p.existingServices()}
+	x.noteStuck(p, o, e.Seen)
+	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: p.services}
 }
 
 func (x *Pods) add(e event.Event, o *event.Pod) {
 	ns := x.namespaces.Get(o.Namespace, e.Seen)
 	ns.Join()
-	p := &Pod{namespace: ns, RemovalCause: removalCauseOf(o), gated: o.Gates > 0}
-	x.pods[o.UID] = p
+	p := &Pod{ID: o.UID, namespace: ns, RemovalCause: removalCauseOf(o), gated: o.Gates > 0}
+	x.pods.put(p)
 	x.set(p, o)
 	p.everReady = p.ready == event.StatusTrue
-	x.noteStuck(o.UID, p, o, e.Seen)
+	x.noteStuck(p, o, e.Seen)
 }
 
 func (x *Pods) set(p *Pod, o *event.Pod) {
@@ -126,41 +125,36 @@ func (x *Pods) count(p *Pod, by int) {
 
 // Delete handles a pod's deletion. ok is false if the pod is unknown.
 func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
-	id := o.UID
-	p := x.pods[id]
+	p := x.Find(o.UID)
 	if p == nil {
 		return Change{}, false
 	}
 	x.noteRemovalCause(p, o, e.Seen)
 	x.resolveAllOf(p)
-	delete(x.pods, id)
-	delete(x.stuck, id)
+	delete(x.stuck, p)
 	x.count(p, -1)
-	x.pending.forget(p, id)
+	x.pending.forget(p)
 	if p.occupies() {
 		x.nodes.CountPods(p.node.Value(), -1)
 	}
-	x.rememberDeleted(id, p, e)
+	x.rememberDeleted(p, e)
 	p.namespace.Leave(e.Seen)
-	return Change{Services: p.existingServices()}, true
+	return Change{Services: p.services}, true
 }
 
 // Known calls yield for each existing pod. The value reports whether the pod has been seen since the caller last reset it.
 func (x *Pods) Known(yield func(event.Meta, *bool) bool) {
-	for id, p := range x.pods {
-		if !yield(event.Meta{UID: id}, &p.seen) {
+	for p := range x.pods.each {
+		if !yield(event.Meta{UID: p.ID}, &p.seen) {
 			return
 		}
 	}
 }
 
-// Find returns an existing pod, or nil.
-func (x *Pods) Find(id event.UID) *Pod { return x.pods[id] }
-
 // IsBeingUpdated reports whether an in-place update of the pod is in progress at t. The update begins when an image
 // changes. It ends when the pod is Ready with a new container, or after updateWindow.
 func (x *Pods) IsBeingUpdated(id event.UID, t time.Time) bool {
-	p := x.pods[id]
+	p := x.Find(id)
 	if p == nil {
 		return false
 	}

@@ -20,7 +20,6 @@ const (
 
 // ReadinessLoss is a change of a pod from Ready to not Ready.
 type ReadinessLoss struct {
-	ID  event.UID
 	Pod *Pod
 	At  time.Time
 	// version is the resourceVersion of the write that made the pod not Ready, or 0 if it is unknown.
@@ -93,7 +92,7 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 		c := &lossEvidence{before: p, now: o, at: e.Seen, updated: x.watches.Time(p.was().updatedAt)}
 		tentative = c.cause()
 	}
-	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.ReadyChangedAt), tentative: tentative, version: x.watches.Version()}
+	w := &ReadinessLoss{Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.ReadyChangedAt), tentative: tentative, version: x.watches.Version()}
 	if o.Ready != nil && !o.Ready.LastTransitionTime.IsZero() {
 		w.since = o.Ready.LastTransitionTime
 	}

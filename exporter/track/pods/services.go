@@ -9,36 +9,19 @@ type ServiceList struct {
 	Rest    *ServiceList
 }
 
-// existing returns the list without the Services that no longer exist.
-func (l *ServiceList) existing() *ServiceList {
-	if l == nil {
-		return nil
-	}
-	rest := l.Rest.existing()
-	switch {
-	case !l.Service.Exists():
-		return rest
-	case rest == l.Rest:
-		return l
-	}
-	return &ServiceList{l.Service, rest}
-}
-
 // JoinService records that a Service contains the pod. `alone` is a list that contains only this Service. Pods that
 // belong to no other Service share this list.
 func (p *Pod) JoinService(alone *ServiceList) {
-	all := p.existingServices()
-	for l := all; l != nil; l = l.Rest {
+	var others *ServiceList
+	for l := p.services; l != nil; l = l.Rest {
 		if l.Service == alone.Service {
 			return
 		}
+		if l.Service.Exists() {
+			others = &ServiceList{l.Service, others}
+		}
 	}
-	if p.services = alone; all != nil {
-		p.services = &ServiceList{alone.Service, all}
+	if p.services = alone; others != nil {
+		p.services = &ServiceList{alone.Service, others}
 	}
-}
-
-func (p *Pod) existingServices() *ServiceList {
-	p.services = p.services.existing()
-	return p.services
 }

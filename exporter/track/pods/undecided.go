@@ -23,7 +23,7 @@ type undecided struct {
 	// order of the losses.
 	resolved func(*ReadinessLoss)
 	// byNode holds the pods with undecided losses, by node.
-	byNode map[string]map[event.UID]*Pod
+	byNode map[string]map[*Pod]bool
 	// `probes` contains the losses with the tentative cause ProbeFailed, and `marks` contains all other losses. Both
 	// queues are sorted by time. They can also contain losses that have been resolved.
 	probes, marks []*ReadinessLoss
@@ -32,9 +32,9 @@ type undecided struct {
 // await adds a loss. A pod can lose readiness again while the cause of its previous loss is not certain.
 func (q *undecided) await(w *ReadinessLoss) {
 	if q.byNode[w.node] == nil {
-		q.byNode[w.node] = map[event.UID]*Pod{}
+		q.byNode[w.node] = map[*Pod]bool{}
 	}
-	q.byNode[w.node][w.ID] = w.Pod
+	q.byNode[w.node][w.Pod] = true
 	if w.tentative == cause.ProbeFailed {
 		q.probes = append(q.probes, w)
 	} else {
@@ -96,7 +96,7 @@ func (q *undecided) NodeReadyChanged(node string) {
 // ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
 func (q *undecided) ResolveAll() {
 	for {
-		all := map[event.UID]*Pod{}
+		all := map[*Pod]bool{}
 		for _, pods := range q.byNode {
 			maps.Copy(all, pods)
 		}
@@ -114,14 +114,16 @@ func (q *undecided) resolveAllOf(p *Pod) {
 }
 
 // resolveOldest resolves the oldest readiness loss of each pod whose losses match. It returns false if there are none.
-func (q *undecided) resolveOldest(of map[event.UID]*Pod, match func([]*ReadinessLoss) bool) bool {
+func (q *undecided) resolveOldest(of map[*Pod]bool, match func([]*ReadinessLoss) bool) bool {
 	var some []*ReadinessLoss
-	for _, p := range of {
+	for p := range of {
 		if all := p.undecided(); len(all) > 0 && match(all) {
 			some = append(some, all[0])
 		}
 	}
-	slices.SortFunc(some, func(a, b *ReadinessLoss) int { return cmp.Or(a.At.Compare(b.At), bytes.Compare(a.ID[:], b.ID[:])) })
+	slices.SortFunc(some, func(a, b *ReadinessLoss) int {
+		return cmp.Or(a.At.Compare(b.At), bytes.Compare(a.Pod.ID[:], b.Pod.ID[:]))
+	})
 	for _, w := range some {
 		q.resolve(w)
 	}
@@ -138,7 +140,7 @@ func (q *undecided) resolve(w *ReadinessLoss) {
 	w.Undecided = false
 	later := w.Pod.undecided()
 	if !slices.ContainsFunc(later, func(x *ReadinessLoss) bool { return x.node == w.node }) {
-		delete(q.byNode[w.node], w.ID)
+		delete(q.byNode[w.node], w.Pod)
 		if len(q.byNode[w.node]) == 0 {
 			delete(q.byNode, w.node)
 		}

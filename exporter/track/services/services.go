@@ -62,7 +62,7 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 	for l := c.Services; l != nil; l = l.Rest {
 		s := l.Service.(*service)
 		x.mark(s, t)
-		if c.Updated {
+		if c.Updated && s.Current {
 			x.imageUpdated(s, id)
 		}
 	}
