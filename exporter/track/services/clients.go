@@ -58,13 +58,6 @@ type batch struct {
 	wasReady map[event.UID]bool
 }
 
-// mistake is a bounce or a stale re-add.
-type mistake struct {
-	service *service
-	address event.UID
-	change  transition.Transition
-}
-
 // clients holds the clients of one Service, or is nil if nothing has changed for a while.
 type clients struct {
 	batches [transition.NumWindows]*batch
@@ -148,7 +141,7 @@ func (x *batching) imageUpdated(s *service, id event.UID) {
 // CloseBatches applies the batches that are due by t, in order of time. It reports the bounces, and then the stale
 // re-adds. In a bounce, a client removed an address, put it back, and removed it again.
 func (x *batching) CloseBatches(t time.Time) {
-	var bounces, readds []mistake
+	var bounces, readds []func()
 	for len(x.open) > 0 && !x.open[0].due.After(t) {
 		b := watches.Take(&x.open)
 		b.service.clients.batches[b.window] = nil
@@ -157,16 +150,16 @@ func (x *batching) CloseBatches(t time.Time) {
 			bounces = append(bounces, x.apply(b)...)
 		}
 	}
-	for _, m := range append(bounces, readds...) {
-		x.losses.ReportOf(&m.service.Service, m.address, m.change)
+	for _, report := range append(bounces, readds...) {
+		report()
 	}
 }
 
 // oldest returns the earliest time of a removal or a return that can be part of a bounce at t.
 func (x *batching) oldest(t time.Time) event.Moment { return x.watches.Moment(t.Add(-x.bounceWindow)) }
 
-// apply applies the changes of one batch, and returns the bounces.
-func (x *batching) apply(b *batch) (bounces []mistake) {
+// apply applies the changes of one batch, and returns the reports of the bounces.
+func (x *batching) apply(b *batch) (bounces []func()) {
 	s, now, oldest := b.service, x.watches.Moment(b.due), x.oldest(b.due)
 	updated := uint64(0)
 	for _, id := range slices.SortedFunc(maps.Keys(b.wasReady), order) {
@@ -176,9 +169,8 @@ func (x *batching) apply(b *batch) (bounces []mistake) {
 		}
 		updated = 1
 		if s.clients.of(id).clients[b.window].turn(ready, now, oldest) {
-			bounces = append(bounces, mistake{s, id, transition.ConsumerBounced{
-				At: at(b.due), Address: transition.Address{Service: s.Name, ID: id}, Window: transition.Windows()[b.window],
-			}})
+			bounced := transition.ConsumerBounced{At: at(b.due), Address: transition.Address{Service: s.Name, ID: id}, Window: transition.Windows()[b.window]}
+			bounces = append(bounces, func() { x.losses.ReportOf(&s.Service, id, bounced) })
 		}
 	}
 	counts := &x.namespaces.Get(s.Name.Namespace, b.due).Counts
@@ -200,8 +192,8 @@ func (c *turns) turn(ready bool, now, oldest event.Moment) (bounced bool) {
 	return bounced
 }
 
-// readd counts and returns the stale re-adds of one client.
-func (x *batching) readd(b *batch) (readds []mistake) {
+// readd counts the stale re-adds of one client, and returns their reports.
+func (x *batching) readd(b *batch) (readds []func()) {
 	s := b.service
 	var stale []event.UID
 	for id, readded := range s.clients.updating {
@@ -214,9 +206,10 @@ func (x *batching) readd(b *batch) (readds []mistake) {
 	s.clients.readds[b.window] += uint64(len(stale))
 	slices.SortFunc(stale, order)
 	for _, id := range stale {
-		readds = append(readds, mistake{s, id, transition.ConsumerReaddedStale{
+		readded := transition.ConsumerReaddedStale{
 			At: at(b.due), Address: transition.Address{Service: s.Name, ID: id, Pod: x.pods.Named(id)}, Window: transition.Windows()[b.window],
-		}})
+		}
+		readds = append(readds, func() { x.losses.ReportOf(&s.Service, id, readded) })
 	}
 	return readds
 }
