@@ -122,7 +122,7 @@ func (q explainer) explainByService(l *Loss) cause.Cause {
 	case q.changedAround(l):
 		return cause.ServiceChanged
 	case l.Vanished: // kubeflap did not see who deleted the object
-	case l.foreign, l.Change.Time.Equal(l.Service.sliceDeleted) && l.Service.IsReady(l.Change.ID, q.ReadFrom):
+	case l.foreign, q.watches.Moment(l.Change.Time) == l.Service.sliceDeleted && l.Service.IsReady(l.Change.ID, q.ReadFrom):
 		// The EndpointSlice controller would not delete a slice and add its address again immediately.
 		return cause.ManualWrite
 	}
@@ -140,6 +140,6 @@ func (q explainer) changedAround(l *Loss) bool {
 	if q.watches.Now().Before(q.watches.LaggingUntil(event.KindService)) {
 		wait += watches.LagWait
 	}
-	before := l.Change.Time.Sub(changed)
-	return !changed.IsZero() && before <= changeWindow && before >= -wait
+	before := l.Change.Time.Sub(q.watches.Time(changed))
+	return changed != 0 && before <= changeWindow && before >= -wait
 }

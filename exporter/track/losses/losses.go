@@ -38,10 +38,10 @@ type Service struct {
 	Count   [numStates]int32
 	// Changed is the time at which the Service's selection of pods last changed, by its selector or by
 	// publishNotReadyAddresses. Unpublished is the time at which the latter changed.
-	Changed, Unpublished time.Time
+	Changed, Unpublished event.Moment
 	// edited is the time at which somebody last wrote or deleted an object that a controller manages. sliceDeleted is
 	// the time at which a slice of the EndpointSlice controller was last deleted.
-	edited, sliceDeleted time.Time
+	edited, sliceDeleted event.Moment
 
 	Counts
 	// Outage is the current outage, or nil.
@@ -50,7 +50,7 @@ type Service struct {
 	Last      time.Time
 	LastCause cause.Cause
 	// ownLost is the time at which the Service last lost a ready address that is not foreign.
-	ownLost time.Time
+	ownLost event.Moment
 	// `replaced` holds the newest losses because of pods that were replaced, oldest first.
 	replaced []replacement
 	// `unreported` holds the unreported losses, sorted by time.
@@ -131,12 +131,12 @@ func (q *Losses) Add(l *Loss) {
 	s := l.Service
 	s.Lost++
 	if !l.Change.Foreign {
-		s.ownLost = l.Change.Time
+		s.ownLost = q.watches.Moment(l.Change.Time)
 	}
 	if l.Source != nil {
 		l.foreign, l.known = l.Source.keeper == foreigner && s.hasSelector(), l.Source.keeper == knownManager
 	}
-	l.version, l.edited = q.watches.Version(), s.edited.Equal(l.Change.Time)
+	l.version, l.edited = q.watches.Version(), s.edited == q.watches.Moment(l.Change.Time)
 	q.fresh = append(q.fresh, l)
 	q.byAddress[l.Change.ID] = append(q.byAddress[l.Change.ID], l)
 	s.unreported = append(s.unreported, l)

@@ -26,11 +26,11 @@ const goneWithin = 2 * time.Minute
 // BeginOutage begins an outage with the last of the losses that an event made. If the removed foreign addresses outlasted
 // the Service's own addresses by more than goneWithin, they no longer count as foreign. `live` reports whether kubeflap
 // saw the event without delay.
-func (s *Service) BeginOutage(t time.Time, live bool, made []*Loss) {
+func (q *Losses) BeginOutage(s *Service, t time.Time, live bool, made []*Loss) {
 	s.Outages++
 	s.Outage = &Outage{Since: t, live: live, undecided: len(made) > 0}
 	for _, l := range made {
-		l.Change.Foreign = l.Change.Foreign && !s.ownLost.IsZero() && l.Change.Time.Sub(s.ownLost) <= goneWithin
+		l.Change.Foreign = l.Change.Foreign && s.ownLost != 0 && l.Change.Time.Sub(q.watches.Time(s.ownLost)) <= goneWithin
 	}
 	if len(made) > 0 {
 		made[len(made)-1].outage = s.Outage

@@ -103,19 +103,19 @@ func (q *Losses) See(s *Service, h *Source, e event.Event) {
 		h.overwritten = h.overwritten && len(o.Addresses) == 0 && (o.LastApplied || other)
 	}
 	q.compete(s, h, e, w)
-	h.noteWriter(s, e, w.writer, q.ReadFrom)
+	q.noteWriter(s, h, e, w.writer)
 	q.classify(h, w)
 }
 
 // noteWriter records the writer of an object. If the writer changes to a name other than managerName, somebody has
 // edited a controller's object. An edit is recorded only if address states are read from this kind of object.
-func (h *Source) noteWriter(s *Service, e event.Event, writer string, read event.Kind) {
+func (q *Losses) noteWriter(s *Service, h *Source, e event.Event, writer string) {
 	if h.steady = false; writer == "" {
 		return
 	}
 	is := event.Hash(writer)
-	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.Kind == read {
-		s.edited = e.Seen
+	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.Kind == q.ReadFrom {
+		s.edited = q.watches.Moment(e.Seen)
 	}
 	if h.writer == 0 || writer == managerName {
 		h.writer = is
@@ -125,13 +125,13 @@ func (h *Source) noteWriter(s *Service, e event.Event, writer string, read event
 
 // SeeDeleted records that the object was deleted. It ignores a deletion that kubeflap did not see, and objects of a kind
 // from which address states are not read.
-func (s *Service) SeeDeleted(h *Source, e event.Event, read event.Kind) {
+func (q *Losses) SeeDeleted(s *Service, h *Source, e event.Event) {
 	switch {
-	case e.Type != event.Deleted || e.IsInferred() || h.Kind != read:
+	case e.Type != event.Deleted || e.IsInferred() || h.Kind != q.ReadFrom:
 	case h.controlled:
-		s.sliceDeleted = e.Seen
+		s.sliceDeleted = q.watches.Moment(e.Seen)
 	case h.keeper != knownManager:
-		s.edited = e.Seen
+		s.edited = q.watches.Moment(e.Seen)
 	}
 }
 

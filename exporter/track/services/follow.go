@@ -37,7 +37,7 @@ type pending struct {
 // publishNotReadyAddresses.
 func (x *propagation) observe(s *service, p *pods.Pod, change transition.AddressFollowedPod) {
 	t, turned := change.Time, x.watches.Time(p.ReadyChangedAt)
-	after := func(t time.Time) bool { return t.After(s.created) && t.After(s.Changed) }
+	after := func(t time.Time) bool { return t.After(s.created) && x.watches.Moment(t) > s.Changed }
 	switch {
 	case p.IsReady() != change.Ready:
 		x.forgetPending(t)

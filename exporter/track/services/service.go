@@ -111,13 +111,13 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 		x.namespaces.Get(name.Namespace, e.Seen).Join()
 	}
 	// A change of the selection of pods can also explain address losses that kubeflap saw shortly before the change.
-	selector := pods.NewSelector(o.Selector)
+	selector, now := pods.NewSelector(o.Selector), x.watches.Moment(e.Seen)
 	switch {
 	case s.created.IsZero():
 	case s.publish != o.PublishNotReady:
-		s.Changed, s.Unpublished = e.Seen, e.Seen
+		s.Changed, s.Unpublished = now, now
 	case !slices.Equal(s.Selector, selector):
-		s.Changed = e.Seen
+		s.Changed = now
 	}
 	if !s.Current {
 		s.Current, s.created = true, e.Seen

@@ -119,7 +119,7 @@ func (x *Services) move(h *source, to *service) {
 func (x *Services) drop(e event.Event, h *source) {
 	delete(x.sources, h.SourceID)
 	u := x.newUpdate(h, e)
-	u.SeeDeleted(&h.Source, e, x.losses.ReadFrom)
+	x.losses.SeeDeleted(&u.Service, &h.Source, e)
 	h.Truncated = false
 	x.replace(&u, h, nil)
 	x.detach(h, e.Seen)

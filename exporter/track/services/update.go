@@ -157,7 +157,7 @@ func (x *Services) endOutage(s *service, t time.Time) {
 // certain, and begins or ends an outage.
 func (x *Services) settle(u *update) {
 	if u.readyBefore > 0 && u.Count[losses.Ready] == 0 && !u.Quiet {
-		u.BeginOutage(u.At, x.watches.Live(x.losses.ReadFrom, u.At), u.lost)
+		x.losses.BeginOutage(&u.Service, u.At, x.watches.Live(x.losses.ReadFrom, u.At), u.lost)
 	}
 	x.losses.SettleCertain(u.lost)
 	x.CloseBatches(u.At)
