@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -97,12 +98,33 @@ func (p *page) text(script string) string {
 	return s
 }
 
-// expectIncidents checks the number of incidents: table rows, or incident cards.
-func (p *page) expectIncidents(want int) {
+// expect checks that the value of a script matches a pattern.
+func (p *page) expect(what, script, pattern string) {
 	p.t.Helper()
-	if n := p.number(`document.querySelectorAll("table.list tbody tr").length || document.querySelectorAll("article.card").length`); int(n) != want {
-		p.t.Errorf("got %v incidents at %s, want %d", n, p.text("location.href"), want)
+	if got := p.text("String(" + script + ")"); !regexp.MustCompile(pattern).MatchString(got) {
+		p.t.Errorf("%s is %q, want it to match %s", what, got, pattern)
 	}
+}
+
+// between checks that the value of a script is a number from low to high.
+func (p *page) between(what, script string, low, high float64) {
+	p.t.Helper()
+	if n := p.number(script); n < low || n > high {
+		p.t.Errorf("%s is %v, want %v to %v", what, n, low, high)
+	}
+}
+
+// expectContrast checks that each text has enough contrast.
+func (p *page) expectContrast(name string) {
+	p.t.Helper()
+	p.expect("the list of pale texts on "+name, contrasts, "^$")
+}
+
+// expectIncidents checks the number of incidents: table rows, or incident cards.
+func (p *page) expectIncidents(want float64) {
+	p.t.Helper()
+	p.between("the number of incidents at "+p.text("location.href"),
+		`document.querySelectorAll("table.list tbody tr").length || document.querySelectorAll("article.card").length`, want, want)
 }
 
 // screen sets the size and the color scheme of the page.
@@ -136,10 +158,8 @@ func TestTheOneOnCallFindsTheIncident(t *testing.T) {
 		p.run(chromedp.Navigate(base + "/flaps"))
 		p.expectIncidents(inAll)
 		for what, elements := range map[string]string{"row": "table.list tbody tr", "card": "article.card"} {
-			states := p.text(`[...document.querySelectorAll("` + elements + `")].map(c => c.classList[c.classList.length-1]).join(" ")`)
-			if !strings.HasPrefix(states, strings.Repeat("running ", running)+"recovered") {
-				t.Errorf("unexpected states of the %ss: %s", what, states)
-			}
+			p.expect("the state of each "+what, `[...document.querySelectorAll("`+elements+`")].map(c => c.classList[c.classList.length-1]).join(" ")`,
+				"^"+strings.Repeat("running ", running)+"recovered")
 		}
 	})
 	t.Run("a filter selects incidents and changes the URL", func(t *testing.T) {
@@ -148,30 +168,20 @@ func TestTheOneOnCallFindsTheIncident(t *testing.T) {
 			chromedp.SendKeys(`input[name=namespace]`, "shop"), chromedp.SendKeys(`input[name=service]`, "web"),
 			chromedp.Click(`form button`), chromedp.WaitVisible(`.sum a`))
 		p.expectIncidents(3)
-		if url := p.text("location.search"); !strings.Contains(url, "namespace=shop") || !strings.Contains(url, "service=web") {
-			t.Errorf("URL %s", url)
-		}
+		p.expect("the URL", "location.search", "namespace=shop.*service=web")
 	})
 	t.Run("an opened incident shows the chain and the remedy", func(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Click(`table.list tbody tr:first-child a`), chromedp.WaitVisible(`.chain`))
 		p.expectIncidents(1)
-		if n := p.number(`document.querySelectorAll(".chain li").length`); n < 5 {
-			t.Errorf("unexpected number of chain links: %v", n)
-		}
-		if n := p.number(`document.querySelector("svg.timeline .bar").getBoundingClientRect().width`); n <= 0 {
-			t.Errorf("the timeline's first bar is %v pixels wide", n)
-		}
-		if text := p.text(`document.querySelector(".remedy").textContent`); !strings.HasPrefix(text, "Remedy") {
-			t.Errorf("remedy %s", text)
-		}
+		p.between("the number of chain links", `document.querySelectorAll(".chain li").length`, 5, 100)
+		p.between("the width of the timeline's first bar", `document.querySelector("svg.timeline .bar").getBoundingClientRect().width`, 0.1, 1200)
+		p.expect("the remedy", `document.querySelector(".remedy").textContent`, "^Remedy")
 	})
 	t.Run("an alert's link leads to exactly its incident", func(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Navigate(base + "/flaps?namespace=shop&service=web&cause=inplace_update"))
 		p.expectIncidents(1)
-		if text := p.text(`document.querySelector(".remedy").textContent`); !strings.Contains(text, "readiness gate") {
-			t.Errorf("remedy %s", text)
-		}
+		p.expect("the remedy", `document.querySelector(".remedy").textContent`, "readiness gate")
 	})
 }

@@ -61,25 +61,17 @@ func TestThePageKeepsItselfUpToDate(t *testing.T) {
 		"the number of rows is the server's":  `document.querySelectorAll("table.list tbody tr").length === Number(document.getElementById("state-all").querySelector("b").textContent)`,
 		"the newest incident is first":        `document.querySelector("table.list tbody tr time").textContent > window.first.querySelector("time").textContent`,
 	} {
-		if p.text("String("+script+")") != "true" {
-			t.Errorf("not true: %s", what)
-		}
+		p.expect(what, script, "^true$")
 	}
 	p.offline.Store(true)
 	down.Store(true)
 	await(p, "the banner", `document.getElementById("stale") !== null`)
-	if text := p.text(`document.getElementById("stale").innerText`); !strings.HasPrefix(text, "This page is not up to date: kubeflap has not answered since 2") {
-		t.Errorf("unexpected text in the banner: %s", text)
-	}
-	if title := p.text("document.title"); title != "(?) Incidents · kubeflap" {
-		t.Errorf("title %s", title)
-	}
+	p.expect("the banner", `document.getElementById("stale").innerText`, "^This page is not up to date: kubeflap has not answered since 2")
+	p.expect("the title", "document.title", `^\(\?\) Incidents · kubeflap$`)
 	p.save("stale-1280-light")
 	down.Store(false)
 	await(p, "the end of the banner", `document.getElementById("stale") === null`)
-	if title := p.text("document.title"); strings.HasPrefix(title, "(?)") {
-		t.Errorf("title %s", title)
-	}
+	p.expect("the title", "document.title", `^[^?]*$`)
 }
 
 // await waits until a script returns true.

@@ -30,9 +30,7 @@ func TestThePageWorksWithAKeyboard(t *testing.T) {
 				continue
 			}
 			got = append(got, at)
-			if outline := p.text(`getComputedStyle(document.activeElement).outlineStyle + " " + getComputedStyle(document.activeElement).outlineWidth`); outline != "solid 3px" {
-				t.Errorf("%s: the focus on %s is not visible: outline %s", path, at, outline)
-			}
+			p.expect(path+": the outline of "+at, `getComputedStyle(document.activeElement).outlineStyle + " " + getComputedStyle(document.activeElement).outlineWidth`, "^solid 3px$")
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("%s: the Tab key reaches\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -41,9 +39,7 @@ func TestThePageWorksWithAKeyboard(t *testing.T) {
 	t.Run("choose a filter and open an incident", func(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Navigate(base+"/flaps"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab))
-		if at := p.text("document.activeElement.id"); at != "state-all" {
-			t.Errorf("after the skip link, %q has the focus", at)
-		}
+		p.expect("the focus after the skip link", "document.activeElement.id", "^state-all$")
 		p.run(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`#state-running[aria-current]`))
 		p.expectIncidents(running)
 		p.run(chromedp.Focus("table.list tbody a"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".chain"))

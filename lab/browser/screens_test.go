@@ -3,7 +3,6 @@ package browser
 import (
 	"fmt"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -38,26 +37,15 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 				p.screen(width, 800, colours)
 				for name, url := range pages {
 					p.run(chromedp.Navigate(url), chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil))
-					if wide := p.number("document.documentElement.scrollWidth"); wide > float64(width) {
-						t.Errorf("%s is %v pixels wide", name, wide)
-					}
-					for pale := range strings.SplitSeq(strings.TrimSpace(p.text(contrasts)), "\n") {
-						if pale != "" {
-							t.Errorf("%s: %s", name, pale)
-						}
-					}
+					p.between("the width of "+name, "document.documentElement.scrollWidth", 1, float64(width))
+					p.expectContrast(name)
 					p.run(chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = false)`, nil))
 					p.save(fmt.Sprintf("%s-%d-%s", name, width, colours))
 				}
-				// Cause, effect and remedy must be visible without scrolling.
-				p.run(chromedp.Navigate(pages["one"]))
-				if bottom := p.number(`document.querySelector(".remedy").getBoundingClientRect().bottom`); bottom > 800 {
-					t.Errorf("the remedy ends at pixel %v, want at most 800", bottom)
-				}
-				// The first incident of the table must be visible, too.
-				p.run(chromedp.Navigate(pages["list"]))
-				if bottom := p.number(`document.querySelector("table.list tbody tr").getBoundingClientRect().bottom`); bottom > 800 {
-					t.Errorf("the first incident ends at pixel %v, want at most 800", bottom)
+				// Cause, effect and remedy must be visible without scrolling, and so must the first incident of the table.
+				for name, last := range map[string]string{"one": ".remedy", "list": "table.list tbody tr"} {
+					p.run(chromedp.Navigate(pages[name]))
+					p.between("the end of the first "+last, `document.querySelector("`+last+`").getBoundingClientRect().bottom`, 1, 800)
 				}
 				backgrounds[p.text("getComputedStyle(document.body).backgroundColor")] = true
 			})
@@ -106,25 +94,13 @@ func TestTheBannerWhileKubeflapIsBlind(t *testing.T) {
 	p.screen(1280, 800, "light")
 	for _, name := range []string{"many", "last", "blind"} {
 		p.run(chromedp.Navigate(pages[name]))
-		if top := p.number(`document.querySelector(".banner").getBoundingClientRect().top`); top != 0 {
-			t.Errorf("%s: the banner begins at pixel %v", name, top)
-		}
-		if colour := p.text(`getComputedStyle(document.querySelector(".banner")).backgroundColor`); colour != "rgb(180, 35, 24)" {
-			t.Errorf("%s: unexpected color of the banner: %s", name, colour)
-		}
-		if text := p.text(`document.querySelector(".banner").innerText`); !strings.Contains(text, "kubeflap does not watch pods since 2026-03-01 ") {
-			t.Errorf("%s: unexpected text in the banner: %s", name, text)
-		}
-		if title := p.text("document.title"); title != "(blind) Incidents · kubeflap" {
-			t.Errorf("%s: title %s", name, title)
-		}
+		p.between("the top of the banner on "+name, `document.querySelector(".banner").getBoundingClientRect().top`, 0, 0)
+		p.expect("the color of the banner on "+name, `getComputedStyle(document.querySelector(".banner")).backgroundColor`, `^rgb\(180, 35, 24\)$`)
+		p.expect("the banner on "+name, `document.querySelector(".banner").innerText`, "kubeflap does not watch pods since 2026-03-01 ")
+		p.expect("the title of "+name, "document.title", `^\(blind\) Incidents · kubeflap$`)
 	}
 	p.run(chromedp.Navigate(pages["list"]))
-	if n := p.number(`document.querySelectorAll(".banner").length`); n != 0 {
-		t.Error("unexpected banner: all watches work")
-	}
+	p.between("the number of banners while all watches work", `document.querySelectorAll(".banner").length`, 0, 0)
 	// No incident is ongoing after the demo, so the title has no prefix.
-	if title := p.text("document.title"); title != "Incidents · kubeflap" {
-		t.Errorf("title %s", title)
-	}
+	p.expect("the title", "document.title", "^Incidents · kubeflap$")
 }
