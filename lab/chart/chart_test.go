@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -102,6 +103,29 @@ func decode(t *testing.T, document []byte) any {
 		t.Fatalf("%s: %v\n%s", kind.Kind, err, document)
 	}
 	return object
+}
+
+// decoded decodes all documents of a YAML stream.
+func decoded(t *testing.T, text string) (objects []any) {
+	t.Helper()
+	for _, document := range documents(t, text) {
+		objects = append(objects, decode(t, document))
+	}
+	return objects
+}
+
+// valuesFiles returns the texts of the values files in ci/, by name.
+func valuesFiles(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
+	if err != nil || len(files) < 15 {
+		t.Fatalf("found %d values files: %v", len(files), err)
+	}
+	texts := map[string]string{}
+	for _, file := range files {
+		texts[filepath.Base(file)] = values(t, file)
+	}
+	return texts
 }
 
 // all returns all objects of a type.

@@ -149,23 +149,16 @@ func TestArgoCDGuide(t *testing.T) {
 func TestFluxGuide(t *testing.T) {
 	t.Parallel()
 	examples := blocks(t, "flux.md", "yaml", 3)
-	var decoded []any
-	for _, document := range documents(t, examples[0]) {
-		decoded = append(decoded, decode(t, document))
-	}
-	release, source := the[helmv2.HelmRelease](t, decoded), the[sourcev1.OCIRepository](t, decoded)
-	if release.Spec.ChartRef.Name != source.Name || release.Namespace != source.Namespace || the[corev1.Namespace](t, decoded).Name != source.Namespace {
+	objects := decoded(t, examples[0])
+	release, source := the[helmv2.HelmRelease](t, objects), the[sourcev1.OCIRepository](t, objects)
+	if release.Spec.ChartRef.Name != source.Name || release.Namespace != source.Namespace || the[corev1.Namespace](t, objects).Name != source.Namespace {
 		t.Errorf("the HelmRelease refers to %+v, but the source is %s/%s", release.Spec.ChartRef, source.Namespace, source.Name)
 	}
 	guided(t, release.Spec.Values)
 
-	repository := decode(t, documents(t, examples[1])[0]).(*sourcev1.GitRepository)
+	repository := the[sourcev1.GitRepository](t, decoded(t, examples[1]))
 	whole := strings.Replace(examples[0], "  chartRef: {kind: OCIRepository, name: kubeflap}\n", regexp.MustCompile("(?m)^").ReplaceAllString(strings.TrimSpace(examples[2]), "  ")+"\n", 1)
-	decoded = nil
-	for _, document := range documents(t, whole) {
-		decoded = append(decoded, decode(t, document))
-	}
-	fromGit := the[helmv2.HelmRelease](t, decoded).Spec
+	fromGit := the[helmv2.HelmRelease](t, decoded(t, whole)).Spec
 	if fromGit.ChartRef != nil || fromGit.Chart.Spec.SourceRef.Kind != "GitRepository" || fromGit.Chart.Spec.SourceRef.Name != repository.Name {
 		t.Errorf("the HelmRelease for Git refers to %+v", fromGit)
 	}
@@ -204,11 +197,8 @@ func TestOpenShiftGuide(t *testing.T) {
 	if strings.Contains(string(out), "monitoring.coreos.com") || strings.Count(string(out), "apiVersion: monitoring.rhobs/v1\n") != 2 {
 		t.Errorf("unexpected API groups in\n%.300s", out)
 	}
-	var decoded []any
-	for _, document := range documents(t, strings.ReplaceAll(string(out), "monitoring.rhobs/v1", "monitoring.coreos.com/v1")) {
-		decoded = append(decoded, decode(t, document))
-	}
-	for _, labels := range []map[string]string{the[monitoringv1.ServiceMonitor](t, decoded).Labels, the[monitoringv1.PrometheusRule](t, decoded).Labels} {
+	objects := decoded(t, strings.ReplaceAll(string(out), "monitoring.rhobs/v1", "monitoring.coreos.com/v1"))
+	for _, labels := range []map[string]string{the[monitoringv1.ServiceMonitor](t, objects).Labels, the[monitoringv1.PrometheusRule](t, objects).Labels} {
 		if labels["app.kubernetes.io/name"] != "kubeflap" {
 			t.Errorf("the MonitoringStack does not select %v", labels)
 		}

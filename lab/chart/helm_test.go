@@ -98,11 +98,7 @@ func renderAs(t *testing.T, name, namespace, values string) []any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var objects []any
-	for _, document := range documents(t, result.objects) {
-		objects = append(objects, decode(t, document))
-	}
-	return objects
+	return decoded(t, result.objects)
 }
 
 // notes returns the notes that helm install prints.

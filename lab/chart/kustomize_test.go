@@ -28,11 +28,7 @@ func kustomized(t *testing.T, directory string) []any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var objects []any
-	for _, document := range documents(t, string(text)) {
-		objects = append(objects, decode(t, document))
-	}
-	return objects
+	return decoded(t, string(text))
 }
 
 // overlaid builds a kustomization. It replaces the URLs of this repository by paths of the local files.

@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -36,14 +35,10 @@ func TestPodSecurity(t *testing.T) {
 
 	namespace := decode(t, documents(t, blocks(t, "pod-security.md", "yaml", 1)[0])[0]).(*corev1.Namespace)
 	level := namespace.Labels[api.EnforceLevelLabel]
-	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		found := violations(t, level, values(t, file))
-		if excepted := slices.Contains([]string{"host-network-values.yaml", "everything-values.yaml"}, filepath.Base(file)); (len(found) > 0) != excepted {
-			t.Errorf("%s: %q", filepath.Base(file), found)
+	for name, input := range valuesFiles(t) {
+		found := violations(t, level, input)
+		if excepted := slices.Contains([]string{"host-network-values.yaml", "everything-values.yaml"}, name); (len(found) > 0) != excepted {
+			t.Errorf("%s: %q", name, found)
 		}
 	}
 	for input, want := range map[string]string{

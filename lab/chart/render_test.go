@@ -20,14 +20,9 @@ import (
 // With each values file, all objects must decode strictly. They must have the common labels.
 func TestValuesRender(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
-	if err != nil || len(files) < 15 {
-		t.Fatalf("found %d values files: %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+	for name, input := range valuesFiles(t) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			input := values(t, file)
 			given, err := loader.LoadValues(strings.NewReader(input))
 			if err != nil {
 				t.Fatal(err)
@@ -48,15 +43,10 @@ func TestValuesRender(t *testing.T) {
 					}
 				}
 			}
-			checkNotes(t, input)
+			if notes := notes(t, input); !strings.Contains(notes, "/flaps") {
+				t.Errorf("the notes do not contain the URL of the page:\n%s", notes)
+			}
 		})
-	}
-}
-
-func checkNotes(t *testing.T, input string) {
-	t.Helper()
-	if notes := notes(t, input); !strings.Contains(notes, "/flaps") {
-		t.Errorf("the notes do not contain the URL of the page:\n%s", notes)
 	}
 }
 
@@ -79,13 +69,9 @@ func TestNotesSayThatNothingIsPublished(t *testing.T) {
 // Each value must be set in at least one file in ci/.
 func TestEveryValueIsSet(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := map[string]bool{}
-	for _, file := range files {
-		for _, key := range keys(t, values(t, file)) {
+	for _, input := range valuesFiles(t) {
+		for _, key := range keys(t, input) {
 			seen[key] = true
 		}
 	}

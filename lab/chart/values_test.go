@@ -132,51 +132,29 @@ func TestSchemaIsClosed(t *testing.T) {
 	walk("", readSchema(t))
 }
 
-// The schema must accept changes to each existing alert, and must refuse all other names.
-func TestSchemaKnowsEveryAlert(t *testing.T) {
+// The schema must accept changes to each existing alert and recording rule, and must refuse all other names.
+func TestSchemaKnowsEveryRule(t *testing.T) {
 	t.Parallel()
-	severities := map[string][]string{}
-	for _, rule := range alerts(t, "{prometheusRule: {enabled: true}}") {
-		severities[rule.Alert] = append(severities[rule.Alert], rule.Labels["severity"])
-	}
-	known := readSchema(t).at("prometheusRule.alerts").Properties
-	for _, name := range slices.Sorted(maps.Keys(severities)) {
-		s := readSchema(t).at("prometheusRule.alerts." + name)
-		if s == nil {
-			t.Errorf("values.schema.json: add %s to prometheusRule.alerts, with the severities %v", name, severities[name])
-			continue
-		}
-		for _, severity := range severities[name] {
-			if several := len(severities[name]) > 1; (s.Properties[severity] != nil) != several {
-				t.Errorf("values.schema.json: %s has the severities %v; allow overrides for each", name, severities[name])
-			}
-		}
-	}
-	for name := range known {
-		if severities[name] == nil {
-			t.Errorf("values.schema.json: remove %s from prometheusRule.alerts, there is no such alert", name)
-		}
-	}
-}
-
-// The schema must accept an override of each existing recording rule, and must refuse all other names.
-func TestSchemaKnowsEveryRecord(t *testing.T) {
-	t.Parallel()
-	var names []string
+	severities, records := map[string][]string{}, map[string][]string{}
 	for _, rule := range rules(t, "{prometheusRule: {enabled: true}}") {
-		if rule.Record != "" {
-			names = append(names, rule.Record)
+		if rule.Alert != "" {
+			severities[rule.Alert] = append(severities[rule.Alert], rule.Labels["severity"])
+		} else {
+			records[rule.Record] = nil
 		}
 	}
-	known := readSchema(t).at("prometheusRule.records").Properties
-	for _, name := range names {
-		if known[name] == nil {
-			t.Errorf("values.schema.json: add %s to prometheusRule.records", name)
+	s := readSchema(t)
+	for path, want := range map[string]map[string][]string{"prometheusRule.alerts": severities, "prometheusRule.records": records} {
+		known := s.at(path).Properties
+		if got, want := slices.Sorted(maps.Keys(known)), slices.Sorted(maps.Keys(want)); !slices.Equal(got, want) {
+			t.Errorf("values.schema.json: %s has %q, want %q", path, got, want)
 		}
 	}
-	for name := range known {
-		if !slices.Contains(names, name) {
-			t.Errorf("values.schema.json: remove %s from prometheusRule.records, there is no such rule", name)
+	for name, of := range severities {
+		for _, severity := range of {
+			if alert := s.at("prometheusRule.alerts." + name); alert != nil && (alert.Properties[severity] != nil) != (len(of) > 1) {
+				t.Errorf("values.schema.json: %s has the severities %v; allow overrides for each", name, of)
+			}
 		}
 	}
 }

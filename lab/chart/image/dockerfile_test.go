@@ -1,8 +1,6 @@
 package image
 
 import (
-	"bytes"
-	"compress/gzip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,17 +106,9 @@ func checkBuilt(t *testing.T, archive, arch string) {
 	}
 	defer file.Close()
 	blobs, _ := entries(t, file)
-	one := parse[manifest](t, blobs[blob(parse[manifest](t, blobs["index.json"]).Manifests[0])])
-	about := parse[config](t, blobs[blob(one.Config)])
+	about, layer := unpack(t, blobs, parse[manifest](t, blobs["index.json"]).Manifests[0])
 	if c := about.Config; c.User != "65534:65534" || !slices.Equal(c.Entrypoint, []string{"/kubeflap"}) || c.Labels["org.opencontainers.image.revision"] != "abcdef" {
 		t.Errorf("unexpected image configuration: %+v", c)
 	}
-	if len(one.Layers) != 1 {
-		t.Fatalf("unexpected number of layers: %d", len(one.Layers))
-	}
-	unpacked, err := gzip.NewReader(bytes.NewReader(blobs[blob(one.Layers[0])]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkLayer(t, unpacked, arch, "kubeflap, version 99.88.77 (branch: HEAD, revision: abcdef)")
+	checkLayer(t, layer, arch, "kubeflap, version 99.88.77 (branch: HEAD, revision: abcdef)")
 }

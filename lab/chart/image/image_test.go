@@ -79,6 +79,20 @@ func parse[T any](t *testing.T, text []byte) *T {
 	return x
 }
 
+// unpack returns the configuration of an image, and its only layer.
+func unpack(t *testing.T, blobs map[string][]byte, p pointer) (about *config, layer io.Reader) {
+	t.Helper()
+	one := parse[manifest](t, blobs[blob(p)])
+	if len(one.Layers) != 1 {
+		t.Fatalf("got %d layers, want 1", len(one.Layers))
+	}
+	layer, err := gzip.NewReader(bytes.NewReader(blobs[blob(one.Layers[0])]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse[config](t, blobs[blob(one.Config)]), layer
+}
+
 func blob(p pointer) string { return "blobs/" + strings.Replace(p.Digest, ":", "/", 1) }
 
 func TestImage(t *testing.T) {
@@ -98,18 +112,10 @@ func TestImage(t *testing.T) {
 	}
 	for _, p := range index.Manifests {
 		t.Run(p.Platform.Architecture, func(t *testing.T) {
-			one := parse[manifest](t, blobs[blob(p)])
-			about := parse[config](t, blobs[blob(one.Config)])
+			about, layer := unpack(t, blobs, p)
 			checkConfig(t, about)
-			if len(one.Layers) != 1 {
-				t.Fatalf("got %d layers, want 1", len(one.Layers))
-			}
-			unpacked, err := gzip.NewReader(bytes.NewReader(blobs[blob(one.Layers[0])]))
-			if err != nil {
-				t.Fatal(err)
-			}
 			labels := about.Config.Labels
-			checkLayer(t, unpacked, p.Platform.Architecture, fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)",
+			checkLayer(t, layer, p.Platform.Architecture, fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)",
 				labels["org.opencontainers.image.version"], labels["org.opencontainers.image.revision"]))
 		})
 	}
