@@ -176,11 +176,7 @@ func runScenario(t *testing.T, s scenario.Scenario, options session.Options) *se
 		return running
 	}
 	if running.Truth != nil {
-		var dump strings.Builder
-		if err := running.Truth.Dump(&dump); err != nil {
-			t.Error(err)
-		}
-		t.Logf("what happened:\n%s", lastLines(dump.String(), 200))
+		t.Logf("what happened:\n%s", lastLines(running.Truth.Dump(), 200))
 	}
 	t.Fatal(err)
 	return nil

@@ -3,8 +3,9 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -68,7 +69,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	options.Log = log
 	switch command {
 	case list.FullCommand():
-		return listScenarios(out)
+		listScenarios(out)
+		return nil
 	case build.FullCommand():
 		return buildAll(ctx, log, cluster.Releases())
 	case up.FullCommand():
@@ -96,13 +98,10 @@ func addSessionFlags(runs *kingpin.CmdClause, options *session.Options) {
 	runs.Flag("rules", "Directory with the alert rules. If set, Prometheus and Alertmanager also run, and pages are checked.").StringVar(&options.Rules)
 }
 
-func listScenarios(out io.Writer) error {
+func listScenarios(out io.Writer) {
 	for _, s := range append(scenario.All(cluster.Newest), scenario.Faults(cluster.Newest)...) {
-		if _, err := fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary); err != nil {
-			return fmt.Errorf("list the scenarios: %w", err)
-		}
+		fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary)
 	}
-	return nil
 }
 
 func parseSeconds(texts []string) (all []session.Delays, err error) {
@@ -160,7 +159,7 @@ func play(ctx context.Context, s scenario.Scenario, options session.Options, sho
 	begin := time.Now()
 	running, failed := session.Run(ctx, s, options)
 	if running.Truth != nil {
-		failed = show.result(running.Truth, failed)
+		failed = cmp.Or(failed, show.result(running.Truth))
 	}
 	if failed == nil {
 		fmt.Fprintf(show.out, "%s took %s; %s\n", s.Name, time.Since(begin).Round(time.Second), verdict(running))
@@ -171,10 +170,7 @@ func play(ctx context.Context, s scenario.Scenario, options session.Options, sho
 		show.urls(running)
 		<-ctx.Done()
 	}
-	if err := running.Stop(); failed == nil {
-		failed = err
-	}
-	return failed
+	return cmp.Or(failed, running.Stop())
 }
 
 // urls prints the URLs of kubeflap, and of Prometheus and Alertmanager if they run.
@@ -199,11 +195,8 @@ func verdict(s *session.Session) string {
 }
 
 // result prints the counts that are not 0. If dump is set, it also writes one line per counted event to the file dump.
-func (s show) result(recorder *truth.Recorder, failed error) error {
+func (s show) result(recorder *truth.Recorder) error {
 	counts, err := recorder.Counts()
-	if failed == nil {
-		failed = err
-	}
 	var lines []string
 	for series, value := range counts {
 		if value != 0 && (strings.Contains(series, "_total") || strings.HasSuffix(series, "_count")) {
@@ -213,21 +206,7 @@ func (s show) result(recorder *truth.Recorder, failed error) error {
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[12:], b[12:]) })
 	fmt.Fprintln(s.out, strings.Join(lines, "\n"))
 	if s.dump == "" {
-		return failed
-	}
-	if err := writeDump(s.dump, recorder); failed == nil {
-		failed = err
-	}
-	return failed
-}
-
-func writeDump(path string, recorder *truth.Recorder) error {
-	var lines bytes.Buffer
-	if err := recorder.Dump(&lines); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, lines.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("write the dump: %w", err)
-	}
-	return nil
+	return errors.Join(err, os.WriteFile(s.dump, []byte(recorder.Dump()), 0o644))
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 const (
@@ -27,28 +29,14 @@ var (
 
 // writeAlertmanagerConfig writes the shipped Alertmanager configuration with the lab's receiver. It removes time
 // intervals, because the lab runs at any time of day.
-func (p *Paging) writeAlertmanagerConfig() (path string, err error) {
-	if _, err := p.ship(alertmanagerTemplate, func(text string) string { return text }); err != nil {
-		return "", err
-	}
-	path, err = p.ship(alertmanagerExample, func(text string) string {
+func (p *Paging) writeAlertmanagerConfig() (path string) {
+	p.ship(alertmanagerTemplate, func(text string) string { return text })
+	return p.ship(alertmanagerExample, func(text string) string {
+		for _, found := range groupWait.FindAllStringSubmatch(text, -1) {
+			p.GroupWait = max(p.GroupWait, steps.Value(time.ParseDuration(found[1])))
+		}
 		return receiverURL.ReplaceAllString(timeIntervals.ReplaceAllString(text, ""), "$1 "+p.Receiver.URL)
 	})
-	if err != nil {
-		return "", err
-	}
-	written, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("read Alertmanager's example: %w", err)
-	}
-	for _, found := range groupWait.FindAllSubmatch(written, -1) {
-		wait, err := time.ParseDuration(string(found[1]))
-		if err != nil {
-			return "", fmt.Errorf("read Alertmanager's example: %w", err)
-		}
-		p.GroupWait = max(p.GroupWait, wait)
-	}
-	return path, nil
 }
 
 // prometheusConfig sets the target labels that the Prometheus Operator would set. It makes Prometheus scrape kubeflap,
@@ -70,40 +58,25 @@ scrape_configs:
   - {target_label: job, source_labels: [__meta_kubernetes_service_name]}
 `
 
-func (p *Paging) writePrometheusConfig() (path string, err error) {
-	shipped, err := filepath.Glob(filepath.Join(p.options.Rules, "*.yaml"))
-	if err != nil {
-		return "", fmt.Errorf("find the rules: %w", err)
-	}
+func (p *Paging) writePrometheusConfig() (path string) {
 	var rules []string
-	for _, file := range shipped {
-		name := filepath.Base(file)
-		if name == alertmanagerExample {
-			continue
+	for _, file := range steps.Value(filepath.Glob(filepath.Join(p.options.Rules, "*.yaml"))) {
+		if name := filepath.Base(file); name != alertmanagerExample {
+			shipped := p.ship(name, func(text string) string { return strings.ReplaceAll(text, examplePage, "http://"+p.options.Kubeflap) })
+			rules = append(rules, strconv.Quote(shipped))
 		}
-		_, err := p.ship(name, func(text string) string { return strings.ReplaceAll(text, examplePage, "http://"+p.options.Kubeflap) })
-		if err != nil {
-			return "", err
-		}
-		rules = append(rules, strconv.Quote(filepath.Join(p.dir, name)))
 	}
 	return p.write("prometheus.yaml", fmt.Sprintf(prometheusConfig, Interval, strings.Join(rules, ", "),
 		strings.TrimPrefix(p.Alertmanager, "http://"), p.options.Kubeflap, p.options.Kubeconfig))
 }
 
 // ship writes a modified copy of a shipped file.
-func (p *Paging) ship(name string, change func(string) string) (path string, err error) {
-	text, err := os.ReadFile(filepath.Join(p.options.Rules, name))
-	if err != nil {
-		return "", fmt.Errorf("read a shipped file: %w", err)
-	}
-	return p.write(name, change(string(text)))
+func (p *Paging) ship(name string, change func(string) string) (path string) {
+	return p.write(name, change(string(steps.Value(os.ReadFile(filepath.Join(p.options.Rules, name))))))
 }
 
-func (p *Paging) write(name, text string) (path string, err error) {
+func (p *Paging) write(name, text string) (path string) {
 	path = filepath.Join(p.dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return "", fmt.Errorf("write %s: %w", name, err)
-	}
-	return path, nil
+	steps.Must(os.WriteFile(path, []byte(text), 0o600))
+	return path
 }

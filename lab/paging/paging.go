@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/fetch"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Interval is the scrape interval and the evaluation interval. It is short, so that alerts fire soon.
@@ -54,69 +55,41 @@ func Start(ctx context.Context, options Options) (*Paging, error) {
 		return nil, fmt.Errorf("create a directory for Prometheus and Alertmanager: %w", err)
 	}
 	p := &Paging{options: options, dir: dir}
-	if err := p.start(ctx); err != nil {
+	if err := steps.Run(func() { p.start(ctx) }); err != nil {
 		p.Stop()
 		return nil, fmt.Errorf("start paging: %w", err)
 	}
 	return p, nil
 }
 
-func (p *Paging) start(ctx context.Context) (err error) {
+func (p *Paging) start(ctx context.Context) {
 	prometheus, alertmanager, err := Build(ctx, p.options.Log)
-	if err != nil {
-		return err
-	}
-	if err := p.startAlertmanager(ctx, alertmanager); err != nil {
-		return err
-	}
-	config, err := p.writePrometheusConfig()
-	if err != nil {
-		return err
-	}
-	p.Prometheus, err = p.run(ctx, "prometheus", prometheus, "--config.file="+config,
+	steps.Must(err)
+	p.Receiver = steps.Value(startReceiver())
+	p.Alertmanager = p.run(ctx, "alertmanager", alertmanager, "--config.file="+p.writeAlertmanagerConfig(),
+		"--storage.path="+filepath.Join(p.dir, "alertmanager"), "--cluster.listen-address=")
+	p.Prometheus = p.run(ctx, "prometheus", prometheus, "--config.file="+p.writePrometheusConfig(),
 		"--storage.tsdb.path="+filepath.Join(p.dir, "prometheus"),
 		// Alertmanager sends a page after group_wait, with the latest annotations from Prometheus. The annotations of
 		// the first evaluation lack details about a silent node. With the default resend delay of 1m, the page would
 		// still contain these first annotations.
 		"--rules.alert.resend-delay=5s")
-	if err != nil {
-		return err
-	}
 	p.Since = time.Now()
-	return p.some(ctx, `up{job="kubeflap"} == 1`)
-}
-
-// startAlertmanager starts the receiver, and Alertmanager with the shipped configuration.
-func (p *Paging) startAlertmanager(ctx context.Context, path string) (err error) {
-	if p.Receiver, err = startReceiver(); err != nil {
-		return err
-	}
-	config, err := p.writeAlertmanagerConfig()
-	if err != nil {
-		return err
-	}
-	p.Alertmanager, err = p.run(ctx, "alertmanager", path, "--config.file="+config,
-		"--storage.path="+filepath.Join(p.dir, "alertmanager"), "--cluster.listen-address=")
-	return err
+	steps.Must(p.some(ctx, `up{job="kubeflap"} == 1`))
 }
 
 // run starts a program, and waits until it reports that it is ready.
-func (p *Paging) run(ctx context.Context, name, path string, args ...string) (url string, err error) {
-	address, err := cluster.FreePort()
-	if err != nil {
-		return "", err
-	}
-	process, err := cluster.StartProcess(name, filepath.Join(p.dir, name+".log"),
-		cluster.Command{Path: path, Args: append(args, "--web.listen-address="+address)})
-	if err != nil {
-		return "", err
-	}
+func (p *Paging) run(ctx context.Context, name, path string, args ...string) (url string) {
+	address := steps.Value(cluster.FreePort())
+	process := steps.Value(cluster.StartProcess(name, filepath.Join(p.dir, name+".log"),
+		cluster.Command{Path: path, Args: append(args, "--web.listen-address="+address)}))
 	p.processes = append(p.processes, process)
 	url = "http://" + address
-	return url, process.Until(ctx, startTimeout, name+" to be ready", func(ctx context.Context) error {
+	steps.Must(process.Until(ctx, startTimeout, name+" to be ready", func(ctx context.Context) error {
 		_, err := fetch.Body(ctx, url+"/-/ready")
 		return err
-	})
+	}))
+	return url
 }
 
 // Alive returns nil if Prometheus and Alertmanager are running.

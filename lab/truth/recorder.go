@@ -8,7 +8,7 @@ package truth
 import (
 	"context"
 	"fmt"
-	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Recorder watches a cluster and counts events.
@@ -63,14 +65,15 @@ func Start(ctx context.Context, client kubernetes.Interface) (*Recorder, error) 
 	r := &Recorder{state: newState()}
 	all := sources(client)
 	r.state.inBaseline = true
-	for _, source := range all {
-		changes, err := source.baseline(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("take the baseline: %w", err)
+	err := steps.Run(func() {
+		for _, source := range all {
+			for _, c := range source.baseline(ctx) {
+				r.state.apply(c)
+			}
 		}
-		for _, c := range changes {
-			r.state.apply(c)
-		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the recorder: %w", err)
 	}
 	r.state.inBaseline = false
 	r.began = time.Now()
@@ -115,17 +118,16 @@ func (r *Recorder) Counts() (Counts, error) {
 	return r.state.counts(time.Now()), r.err
 }
 
-// Dump writes one line for each counted event.
-func (r *Recorder) Dump(w io.Writer) error {
+// Dump returns one line for each counted event.
+func (r *Recorder) Dump() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var b strings.Builder
 	for i := range r.state.facts {
 		f := &r.state.facts[i]
-		if _, err := fmt.Fprintln(w, f.Seen.Format("15:04:05.000"), f.text()); err != nil {
-			return fmt.Errorf("write the transitions: %w", err)
-		}
+		fmt.Fprintln(&b, f.Seen.Format("15:04:05.000"), f.text())
 	}
-	return nil
+	return b.String()
 }
 
 // Transitions returns the number of facts. It includes the state at the start and transitions of deleted objects, but

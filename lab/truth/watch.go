@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // change is a watch event, and the time at which the recorder received it.
@@ -56,26 +58,14 @@ func sources(client kubernetes.Interface) []*source {
 }
 
 // baseline lists all objects. The watch starts at the resource version of this list.
-func (s *source) baseline(ctx context.Context) ([]change, error) {
-	list, err := s.list(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", s.name, err)
-	}
+func (s *source) baseline(ctx context.Context) (changes []change) {
+	list := steps.Value(s.list(ctx, metav1.ListOptions{}))
 	seen := time.Now()
-	accessor, err := meta.ListAccessor(list)
-	if err != nil {
-		return nil, fmt.Errorf("read the version of the list of %s: %w", s.name, err)
-	}
-	s.version = accessor.GetResourceVersion()
-	objects, err := meta.ExtractList(list)
-	if err != nil {
-		return nil, fmt.Errorf("read the list of %s: %w", s.name, err)
-	}
-	var changes []change
-	for _, object := range objects {
+	s.version = steps.Value(meta.ListAccessor(list)).GetResourceVersion()
+	for _, object := range steps.Value(meta.ExtractList(list)) {
 		changes = append(changes, change{seen: seen, kind: watch.Added, object: object})
 	}
-	return changes, nil
+	return changes
 }
 
 // follow sends every event after the list, in order and without gaps, until the context ends. If the watch breaks, it
