@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"sync"
 	"time"
 )
+
+// queued is the number of pieces of data that can wait for the client. It exceeds what the API server sends during a
+// fault.
+const queued = 10_000
 
 // stream is the response body of a watch. It reads the API server's data immediately, so that the API server sees a
 // fast client. Faults delay only the data on its way to the client.
@@ -15,11 +18,7 @@ type stream struct {
 	cancel context.CancelFunc
 	server io.ReadCloser
 	watch  *clientWatch
-
-	mu    sync.Mutex
-	queue []piece
-	// more contains a value if the queue may contain data.
-	more chan struct{}
+	queue  chan piece
 	// rest is the part of a piece that the client has not read yet.
 	rest piece
 }
@@ -32,7 +31,7 @@ type piece struct {
 }
 
 func newStream(ctx context.Context, server io.ReadCloser, watch *clientWatch) *stream {
-	s := &stream{server: server, watch: watch, more: make(chan struct{}, 1)}
+	s := &stream{server: server, watch: watch, queue: make(chan piece, queued)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	go s.takeIn()
 	// End the watch as soon as it must end, even if no event arrives.
@@ -56,12 +55,9 @@ func (s *stream) takeIn() {
 }
 
 func (s *stream) add(p piece) {
-	s.mu.Lock()
-	s.queue = append(s.queue, p)
-	s.mu.Unlock()
 	select {
-	case s.more <- struct{}{}:
-	default:
+	case s.queue <- p:
+	case <-s.ctx.Done():
 	}
 }
 
@@ -71,9 +67,11 @@ func (s *stream) Read(into []byte) (int, error) {
 		if s.rest.err != nil {
 			return 0, s.rest.err
 		}
-		next, err := s.next()
-		if err != nil {
-			return 0, err
+		var next piece
+		select {
+		case next = <-s.queue:
+		case <-s.ctx.Done():
+			return 0, s.ctx.Err()
 		}
 		over, err := s.watch.pass(s.ctx, next.arrived)
 		if err != nil {
@@ -87,25 +85,6 @@ func (s *stream) Read(into []byte) (int, error) {
 	n := copy(into, s.rest.data)
 	s.rest.data = s.rest.data[n:]
 	return n, nil
-}
-
-// next waits for the next piece of data from the API server.
-func (s *stream) next() (piece, error) {
-	for {
-		s.mu.Lock()
-		if len(s.queue) > 0 {
-			p := s.queue[0]
-			s.queue = s.queue[1:]
-			s.mu.Unlock()
-			return p, nil
-		}
-		s.mu.Unlock()
-		select {
-		case <-s.ctx.Done():
-			return piece{}, s.ctx.Err()
-		case <-s.more:
-		}
-	}
 }
 
 // Close closes the connection to the API server.

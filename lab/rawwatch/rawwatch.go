@@ -3,6 +3,7 @@
 package rawwatch
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -75,21 +77,26 @@ type Recorder struct {
 	client *http.Client
 	host   string
 
-	mu  sync.Mutex
-	out io.Writer
-	err error
+	mu   sync.Mutex
+	file *os.File
+	out  *gzip.Writer
+	err  error
 	// stop ends the open watches, and running waits for them.
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
-// New returns a recorder that writes to out.
-func New(config *rest.Config, out io.Writer) (*Recorder, error) {
+// New returns a recorder that writes to a file, compressed with gzip.
+func New(config *rest.Config, path string) (*Recorder, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("create a client: %w", err)
 	}
-	return &Recorder{client: client, host: config.Host, out: out}, nil
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("record the watches: %w", err)
+	}
+	return &Recorder{client: client, host: config.Host, file: file, out: gzip.NewWriter(file)}, nil
 }
 
 // Begin lists all resources, and starts to watch them. It returns after the streamed lists.
@@ -110,11 +117,11 @@ func (r *Recorder) Break() {
 	r.write(Record{Part: PartBreak}, nil)
 }
 
-// End ends all watches, and returns the first error of the recording.
+// End ends all watches and closes the file. It returns the errors of the recording.
 func (r *Recorder) End() error {
 	r.stop()
 	r.running.Wait()
-	return r.err
+	return errors.Join(r.err, r.out.Close(), r.file.Close())
 }
 
 func (r *Recorder) begin(ctx context.Context, resource string) {

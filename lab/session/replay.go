@@ -60,7 +60,10 @@ func (s *Session) replay() {
 		}
 		return s.record.Terminate(ctx) // gracefully, so that kubeflap writes all of the recording
 	})
-	s.Must(err, s.raw.end())
+	s.Must(err)
+	if s.raw != nil {
+		s.Must(s.raw.End())
+	}
 	if s.options.Facts != "" {
 		s.facts.endSegment(s.Truth, &s.scenario, span.Began())
 		s.writeFacts()

@@ -12,6 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/proxy"
+	"github.com/kubeflap/kubeflap/lab/rawwatch"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
@@ -79,7 +80,8 @@ type Session struct {
 	// record is the kubeflap process that writes the recording.
 	record *cluster.Process
 	facts  facts
-	raw    *rawRecording
+	// raw records the bytes of the watches. It is nil unless Options.Raw is set.
+	raw    *rawwatch.Recorder
 	cancel context.CancelFunc
 }
 
@@ -124,7 +126,10 @@ func (s *Session) begin() {
 	// The recorder and kubeflap start while nothing writes to the API server. They start with the same state, so their
 	// counts can be exactly equal.
 	s.withWritersPaused(func() {
-		s.startRaw()
+		if s.options.Raw != "" {
+			s.raw = steps.Value(rawwatch.New(s.Cluster.Config, s.options.Raw))
+			s.Must(s.raw.Begin(s.Ctx))
+		}
 		s.startRecorder()
 		if s.options.Kubeflap != "" {
 			s.startKubeflap()
@@ -160,9 +165,13 @@ func (s *Session) play() {
 // playAfterBlindness breaks kubeflap's watches and then runs the scenario again. It uses a new recorder, because the
 // first recorder may have missed events.
 func (s *Session) playAfterBlindness() {
-	s.raw.breakWatches()
+	if s.raw != nil {
+		s.raw.Break()
+	}
 	s.Part("break the watches in scenario "+s.scenario.Name, s.scenario.Blind)
-	s.Must(s.raw.begin(s.Ctx))
+	if s.raw != nil {
+		s.Must(s.raw.Begin(s.Ctx))
+	}
 	s.startRecorder()
 	// The recorder measures an interval only if it has seen the heartbeats at both ends.
 	s.WaitForHeartbeats()
