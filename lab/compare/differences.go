@@ -128,3 +128,86 @@ func number(v float64) string {
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%.3f", v), ".000")
 }
+
+// Unlike compares two kubeflap instances that received the same events in a different order, and returns the
+// differences. It compares the counters, and the causes of each Service's last lost address. In each Difference, Truth
+// is the value of the first instance.
+func Unlike(first, second truth.Counts) []Difference {
+	return differing(func(d Difference) (Difference, bool) { return d, !d.same() }, orderless(first), orderless(second))
+}
+
+// same compares the two values more strictly than the method agree does. A series with the value 0 must exist in both
+// instances.
+func (d Difference) same() bool {
+	if name := truth.Name(d.Series); name != lastLoss && isTime(name) {
+		return d.agree()
+	}
+	return d.Truth == d.Reported
+}
+
+// orderless returns the series whose values must not depend on the order of events from different watches.
+func orderless(reported truth.Counts) truth.Counts {
+	kept := truth.Counts{}
+	for series, value := range reported {
+		switch name := truth.Name(series); {
+		case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"),
+			strings.HasPrefix(name, "kubeflap_endpoints_propagation_seconds"), name == "kubeflap_service_stale_readds_total":
+			// Drop metrics of the process and of the watches. Also drop metrics that combine events of two watches.
+		case strings.HasPrefix(name, "kubeflap_consumer_") && !strings.Contains(series, `window="0s"`):
+			// Drop the metrics of clients that batch updates. A kubelet makes a pod ready again after about 5 s. At
+			// that time, a window of 5 s can be open or closed.
+		case name == lastLoss:
+			// Compare only whether the series exists. Its value depends on when the instance received the event.
+			kept[series] = 1
+		case strings.HasSuffix(name, "_total"), strings.HasSuffix(name, "_count"):
+			kept[series] = value
+		}
+	}
+	return kept
+}
+
+const (
+	addressesLost = "kubeflap_service_addresses_lost_total"
+	lossesByCause = "kubeflap_service_address_losses_total"
+	lastLoss      = "kubeflap_service_last_loss_timestamp_seconds"
+)
+
+// addLosses adds aggregations over all causes to kubeflap's counts. The recorder has only these aggregations, and no
+// causes.
+func addLosses(reported truth.Counts) {
+	for series, value := range reported {
+		labels := withoutCause(series)
+		switch truth.Name(series) {
+		case lossesByCause:
+			reported[truth.LossesOfAnyCause+labels] += value
+		case lastLoss:
+			reported[truth.LastLoss+labels] = max(reported[truth.LastLoss+labels], value)
+			reported[truth.LastLossSeries+labels]++
+		}
+	}
+}
+
+// withoutCause returns the labels of a series except the label cause. It does not support label values that contain a
+// comma.
+func withoutCause(series string) string {
+	labels := strings.Trim(series[len(truth.Name(series)):], "{}")
+	pairs := slices.DeleteFunc(strings.Split(labels, ","), func(pair string) bool { return strings.HasPrefix(pair, "cause=") })
+	return "{" + strings.Join(pairs, ",") + "}"
+}
+
+// ofLossByCause reports whether the series is an aggregation over the causes of lost addresses.
+func (d Difference) ofLossByCause() bool {
+	switch truth.Name(d.Series) {
+	case truth.LossesOfAnyCause, truth.LastLoss, truth.LastLossSeries:
+		return true
+	}
+	return false
+}
+
+// plain removes an aggregation such as sum() from a metric name.
+func plain(name string) string {
+	if _, inner, ok := strings.Cut(name, "("); ok {
+		return strings.TrimSuffix(inner, ")")
+	}
+	return name
+}

@@ -126,13 +126,6 @@ func (l *Lab) checkLate(least time.Duration, nodes ...string) {
 	}
 }
 
-// checkAllInTime checks that each node has renewed its Lease on time.
-func (l *Lab) checkAllInTime() {
-	for node := range l.Cluster.Kubelets {
-		l.Expect(!l.late(node, grace), "the heartbeat of %s was really late", node)
-	}
-}
-
 // nodes returns the names of all nodes with a kubelet.
 func (l *Lab) nodes() (all []string) {
 	for i := range len(l.Cluster.Kubelets) {

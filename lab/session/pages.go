@@ -94,7 +94,8 @@ func (s *Session) pages(l *scenario.Lab) {
 		reported, inhibited, err = s.Paging.Held(l.Ctx)
 		l.Must(err)
 		for _, quiet := range s.scenario.Quiet {
-			l.Expect(contains(inhibited, scenario.Page{Alert: quiet}), "no inhibited alert %s among %+v", quiet, inhibited)
+			found := slices.ContainsFunc(inhibited, func(page paging.Page) bool { return page.Alert == quiet })
+			l.Expect(found, "no inhibited alert %s among %+v", quiet, inhibited)
 		}
 	})
 	// Alertmanager can send further alerts of a group later, so also check the alerts that it still holds.
@@ -134,10 +135,6 @@ func (s *Session) checkPage(l *scenario.Lab, want scenario.Page) {
 	l.Log.Info("paged", "alert", want.Alert, "after", delay.After.Round(10*time.Millisecond), "within", delay.Within, "text", got.Text)
 	text := steps.Value(fetch.Body(l.Ctx, got.Link))
 	l.Expect(strings.Contains(html.UnescapeString(string(text)), want.Remedy), "the alert's page %s does not contain %q", got.Link, want.Remedy)
-}
-
-func contains(pages []paging.Page, want scenario.Page) bool {
-	return slices.ContainsFunc(pages, func(page paging.Page) bool { return fits(page, want) })
 }
 
 func fits(page paging.Page, want scenario.Page) bool {

@@ -29,8 +29,7 @@ func (s *state) applyEndpoints(object *corev1.Endpoints, gone bool, seen time.Ti
 }
 
 func (s *state) noteReset(key types.NamespacedName, seen time.Time) {
-	fact := serviceFact(FactReset, key, seen)
-	fact.To = "no_selector"
+	fact := Fact{Seen: seen, Kind: FactReset, Object: key.String(), To: "no_selector"}
 	if s.services[key].selector {
 		fact.To = "selector"
 	}

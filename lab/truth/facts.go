@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Fact is one change in the cluster. A list of facts is independent of the names of metrics.
@@ -114,7 +112,3 @@ func (r *Recorder) Facts(until time.Time) ([]Fact, error) {
 
 // Began returns the time at which the recorder had listed all objects.
 func (r *Recorder) Began() time.Time { return r.began }
-
-func serviceFact(kind string, key types.NamespacedName, seen time.Time) Fact {
-	return Fact{Seen: seen, Kind: kind, Object: key.String()}
-}

@@ -140,7 +140,7 @@ func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 	}
 	if readyOnes(before) > 0 && readyOnes(after) == 0 {
 		svc.outages++
-		s.note(serviceFact(FactOutage, key, seen))
+		s.note(Fact{Seen: seen, Kind: FactOutage, Object: key.String()})
 	}
 }
 

@@ -94,16 +94,13 @@ func TestClockThatStepsBackRenewsInVain(t *testing.T) {
 }
 
 func TestAgeStartsFromTheRenewalButIsNeverNegative(t *testing.T) {
-	behind := &world{state: newState(), now: 20}
-	behind.inBaseline = true
-	behind.see(aLease(15))
-	behind.see(aNode(corev1.ConditionTrue, 12))
-	behind.expect(t, 5, "kubeflap_node_heartbeat_age_seconds", "node", "n")
-	ahead := &world{state: newState(), now: 20}
-	ahead.inBaseline = true
-	ahead.see(aLease(99))
-	ahead.see(aNode(corev1.ConditionTrue, 12))
-	ahead.expect(t, 0, "kubeflap_node_heartbeat_age_seconds", "node", "n")
+	for renewed, age := range map[int]float64{15: 5, 99: 0} {
+		w := &world{state: newState(), now: 20}
+		w.inBaseline = true
+		w.see(aLease(renewed))
+		w.see(aNode(corev1.ConditionTrue, 12))
+		w.expect(t, age, "kubeflap_node_heartbeat_age_seconds", "node", "n")
+	}
 }
 
 func TestAbsentReadyConditionIsUnknown(t *testing.T) {

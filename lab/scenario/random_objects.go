@@ -1,6 +1,13 @@
 package scenario
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 type chaosPod struct {
 	name     string
@@ -80,4 +87,75 @@ func (c *chaos) removePod() {
 	}
 	c.pods = append(c.pods[:i], c.pods[i+1:]...)
 	deletePod(c.Lab, chaosNamespace, pod.name, 0)
+}
+
+type chaosNode struct {
+	name  string
+	ready corev1.ConditionStatus
+	// behind is the time by which the node's clock is slow.
+	behind time.Duration
+	// posted and renewed are the times of the last writes of the node's status and of its Lease.
+	posted, renewed time.Time
+}
+
+func (c *chaos) makeNode(node *chaosNode) {
+	node.ready = corev1.ConditionTrue
+	createNode(c.Lab, node.name)
+	node.posted, node.renewed = time.Now(), time.Now()
+}
+
+// post writes a node's status. It first waits until every watcher has seen the latest renewal of the node's Lease.
+func (c *chaos) post(node *chaosNode, condition string) {
+	c.waitUntilSeen(node.renewed)
+	node.posted = time.Now()
+	patchNode(c.Lab, node.name, condition)
+}
+
+// flipNode changes the status of a node's Ready condition, or removes the condition.
+func (c *chaos) flipNode() {
+	node := pick(c, c.nodes)
+	others := []corev1.ConditionStatus{}
+	for _, status := range []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown} {
+		if status != node.ready {
+			others = append(others, status)
+		}
+	}
+	node.ready = pick(c, others)
+	if node.ready == corev1.ConditionUnknown && c.chance(2) {
+		c.post(node, `{"$patch":"delete","type":"Ready"}`)
+		return
+	}
+	c.post(node, readyAs(node.ready))
+}
+
+// heartbeat renews a node's Lease or posts its status. Sometimes it first sets the node's clock back. The node
+// controller does not count a renewal with an earlier time.
+func (c *chaos) heartbeat() {
+	node := pick(c, c.nodes)
+	if c.chance(10) {
+		node.behind = time.Duration(c.random.IntN(60)) * time.Second
+	}
+	if c.chance(4) && node.ready == corev1.ConditionTrue {
+		stamp, _ := metav1.NewTime(node.clock()).MarshalJSON()
+		c.post(node, fmt.Sprintf(`{"type":"Ready","lastHeartbeatTime":%s}`, stamp))
+		return
+	}
+	c.waitUntilSeen(node.posted)
+	node.renewed = time.Now()
+	renewLease(c.Lab, node.name, node.clock())
+}
+
+// recreateNode deletes a node and its Lease. It creates them again when every watcher has seen both deletions.
+func (c *chaos) recreateNode() {
+	node := pick(c, c.nodes)
+	c.waitUntilSeen(node.renewed)
+	deleteNodes(c.Lab, node.name)
+	// The garbage collector may have deleted the Lease already.
+	err := c.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Delete(c.Ctx, node.name, metav1.DeleteOptions{})
+	if !apierrors.IsNotFound(err) {
+		c.Must(err)
+	}
+	c.waitUntilSeen(time.Now())
+	node.behind = 0
+	c.makeNode(node)
 }
