@@ -38,11 +38,11 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	addFlag(cmd, "for", "How long to observe a live cluster. Allow for several heartbeats, which are 10s apart. If you interrupt the command, the advice is based on the observations until then.",
 		&a.duration, parsePositive).Default("2m")
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
-	a.remote.addFlags(cmd, "Read the advice of a running kubeflap instance, such as http://host:9969, instead of a live cluster.",
+	a.addURLFlags(cmd, "Read the advice of a running kubeflap instance, such as http://host:9969, instead of a live cluster.",
 		"The cluster to advise on, if the kubeflap instance at --url serves several clusters.")
 	addFlag(cmd, "output", "Output format: text or json.", &a.output, oneOf("text", "json")).Default("text")
 	a.settings = addTrackerFlags(cmd)
-	recorded, served := func() bool { return a.recording != "" }, func() bool { return a.remote.url != nil }
+	recorded, served := func() bool { return a.recording != "" }, func() bool { return a.url != nil }
 	live := append([]string{"namespace"}, forCluster...)
 	reject(cmd, recorded, "to --recording", append(live, "url")...)
 	reject(cmd, served, "to --url", slices.Concat(live, trackerFlags)...)
@@ -53,7 +53,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 func (a *adviser) advise(p program) error {
 	read := a.observe
 	switch {
-	case a.remote.url != nil:
+	case a.url != nil:
 		read = a.fetch
 	case a.recording != "":
 		read = a.replay
@@ -73,12 +73,12 @@ func (a *adviser) advise(p program) error {
 
 // fetch reads the report of a running kubeflap instance.
 func (a *adviser) fetch(p program) (given report.Report, err error) {
-	text, err := a.remote.get(p.ctx, api.AdvicePath, a.query())
+	text, err := a.get(p.ctx, api.AdvicePath, a.query())
 	if err != nil {
 		return given, err
 	}
 	if err := json.Unmarshal(text, &given); err != nil || given.Version == 0 {
-		return given, fmt.Errorf("%s is not kubeflap, or its version of kubeflap does not serve %s", a.remote.url.Redacted(), api.AdvicePath)
+		return given, fmt.Errorf("%s is not kubeflap, or its version of kubeflap does not serve %s", a.url.Redacted(), api.AdvicePath)
 	}
 	return given, nil
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/version"
 
 	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -35,8 +36,8 @@ func registerIncidents(app *kingpin.Application) (string, command) {
 		&a.output, oneOf("table", "wide", "json", "markdown")).Short('o').Default("table")
 	running := append([]string{"service"}, forCluster...)
 	reject(cmd, func() bool { return a.file != "" }, "to a recording", append(running, "url", "url.config", "url.cluster")...)
-	reject(cmd, func() bool { return a.remote.url != nil }, "to --url", running...)
-	reject(cmd, func() bool { return a.remote.url == nil }, "without --url", "url.config")
+	reject(cmd, func() bool { return a.url != nil }, "to --url", running...)
+	reject(cmd, func() bool { return a.url == nil }, "without --url", "url.config")
 	return cmd.FullCommand(), a.printIncidents
 }
 
@@ -98,35 +99,25 @@ func (a *incidentLister) replay(p program) (*api.Answer, error) {
 }
 
 func (a *incidentLister) print(p program, answer *api.Answer) error {
-	warn := func(texts []string) {
-		for _, text := range texts {
-			fmt.Fprintln(p.log, "Warning: "+phrase.Line(text))
+	missing, document := answer.Coverage.Missing(a.between.from), any(answer)
+	if a.id != "" {
+		x, err := listing.Find(answer, a.id)
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.sourceName, err)
 		}
-	}
-	warn(answer.Coverage.Unwatched())
-	if a.id == "" {
-		warn(answer.Coverage.Missing(a.between.from))
-		return a.printAll(p, answer)
-	}
-	x, err := listing.Find(answer, a.id)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", a.sourceName, err)
-	case a.output == "json":
-		return listing.JSON(p.out, x)
-	case a.output == "markdown":
 		answer.Incidents = []api.Incident{*x}
-		return a.printMarkdown(p, answer)
+		missing, document = nil, x
 	}
-	return listing.Full(p.out, x)
-}
-
-func (a *incidentLister) printAll(p program, answer *api.Answer) error {
+	for _, text := range append(answer.Coverage.Unwatched(), missing...) {
+		fmt.Fprintln(p.log, "Warning: "+phrase.Line(text))
+	}
 	switch {
 	case a.output == "json":
-		return listing.JSON(p.out, answer)
+		return listing.JSON(p.out, document)
 	case a.output == "markdown":
 		return a.printMarkdown(p, answer)
+	case a.id != "":
+		return listing.Full(p.out, &answer.Incidents[0])
 	case len(answer.Incidents) == 0:
 		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Read from "+phrase.Line(a.sourceName)+".")
 		return nil
@@ -135,20 +126,20 @@ func (a *incidentLister) printAll(p program, answer *api.Answer) error {
 }
 
 func (a *incidentLister) printMarkdown(p program, answer *api.Answer) error {
-	source := a.sourceName
+	origin := "kubeflap " + cmp.Or(version.Version, "(unknown version)") + " from " + a.sourceName
 	if !a.header.Recorded.IsZero() {
-		source += " of " + phrase.Moment(a.header.Recorded)
+		origin += " of " + phrase.Moment(a.header.Recorded)
 	}
 	if a.header.Kubernetes != "" {
-		source += ", Kubernetes " + a.header.Kubernetes
+		origin += ", Kubernetes " + a.header.Kubernetes
 	}
 	if a.header.Title != "" {
-		source += ": " + a.header.Title
+		origin += ": " + a.header.Title
 	}
 	if a.header.Anonymised {
-		source += ". Names are pseudonyms"
+		origin += ". Names are pseudonyms"
 	}
-	return listing.Markdown(p.out, answer, source, a.filtered())
+	return listing.Markdown(p.out, answer, origin, a.filtered())
 }
 
 // filtered returns a description of the list's filters.

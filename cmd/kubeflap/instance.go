@@ -20,8 +20,11 @@ type instance struct {
 	cluster *clusterFlags
 	// `service` is kubeflap's Service. If it is empty, the command looks for it.
 	service apiclient.Service
-	remote  remote
-	between period
+	// `url` is the URL of kubeflap, or nil. `config` is a file with TLS and authentication settings. `urlCluster` is one of
+	// the clusters of that kubeflap.
+	url                *url.URL
+	config, urlCluster string
+	between            period
 	// sourceName describes the kubeflap instance or the recording that the incidents come from.
 	sourceName string
 }
@@ -30,13 +33,13 @@ func (i *instance) addFlags(cmd *kingpin.CmdClause) {
 	i.cluster = addClusterFlags(cmd, "List only incidents that affected a Service in this namespace.")
 	addFlag(cmd, "service", "kubeflap's Service, as NAMESPACE/NAME or NAMESPACE/NAME:PORT. By default, the command looks for a Service with the label app.kubernetes.io/name=kubeflap.",
 		&i.service, apiclient.ParseService).PlaceHolder("NAMESPACE/NAME[:PORT]")
-	i.remote.addFlags(cmd, "Read from the kubeflap instance at this URL, such as http://host:9969.", "List only incidents of this cluster, if the kubeflap instance serves several clusters.")
+	i.addURLFlags(cmd, "Read from the kubeflap instance at this URL, such as http://host:9969.", "List only incidents of this cluster, if the kubeflap instance serves several clusters.")
 }
 
 // query returns the parameters of the API that select the incidents.
 func (i *instance) query() url.Values {
 	values := url.Values{}
-	for name, value := range map[string]string{"namespace": i.cluster.namespace, "cluster": i.remote.cluster} {
+	for name, value := range map[string]string{"namespace": i.cluster.namespace, "cluster": i.urlCluster} {
 		if value != "" {
 			values.Set(name, value)
 		}
@@ -52,9 +55,9 @@ func (i *instance) query() url.Values {
 // read fetches the API document with the incidents that match the flags.
 func (i *instance) read(p program) (answer *api.Answer, err error) {
 	var text []byte
-	if i.remote.url != nil {
-		i.sourceName = i.remote.url.Redacted()
-		text, err = i.remote.get(p.ctx, api.Path, i.query())
+	if i.url != nil {
+		i.sourceName = i.url.Redacted()
+		text, err = i.get(p.ctx, api.Path, i.query())
 	} else {
 		text, err = i.readThroughAPIServer(p)
 	}

@@ -18,8 +18,6 @@ func registerRecord(app *kingpin.Application) (string, command) {
 	cluster := addClusterFlags(cmd, watchedNamespace)
 	file := cmd.Arg("file", "The file to write, which must not exist yet. If its name ends in .gz, the file is compressed.").Required().String()
 	title := cmd.Flag("title", "A description for the recording's header. Anonymised recordings have no description.").String()
-	var duration time.Duration
-	addFlag(cmd, "duration", "Stop after this time. 0s records until interrupted.", &duration, parseDuration).Default("0s")
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
 	return cmd.FullCommand(), func(p program) error {
 		// The pipeline decides when Leases must be read directly, without the watch. The recording includes these Leases.
@@ -38,9 +36,6 @@ func registerRecord(app *kingpin.Application) (string, command) {
 			return err
 		}
 		ctx, cancel := context.WithCancel(p.ctx)
-		if duration > 0 {
-			ctx, cancel = context.WithTimeout(p.ctx, duration)
-		}
 		defer cancel()
 		r.fail, pipeline.record = cancel, r.record
 		p.logger.Info("recording", "file", *file)

@@ -17,17 +17,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// remote holds the flags for a running kubeflap at a URL.
-type remote struct {
-	url             *url.URL
-	config, cluster string
-}
-
-func (r *remote) addFlags(cmd *kingpin.CmdClause, read, cluster string) {
-	addFlag(cmd, "url", read, &r.url, parseURL)
+// addURLFlags adds the flags for a running kubeflap at a URL, with the help texts of --url and --url.cluster.
+func (i *instance) addURLFlags(cmd *kingpin.CmdClause, read, cluster string) {
+	addFlag(cmd, "url", read, &i.url, parseURL)
 	cmd.Flag("url.config", "File with TLS and authentication settings for --url, in the format of Prometheus: "+
-		"https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").StringVar(&r.config)
-	cmd.Flag("url.cluster", cluster).StringVar(&r.cluster)
+		"https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").StringVar(&i.config)
+	cmd.Flag("url.cluster", cluster).StringVar(&i.urlCluster)
 }
 
 const (
@@ -38,14 +33,14 @@ const (
 )
 
 // get fetches a JSON document. Errors contain the affected URL or file.
-func (r *remote) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	client, err := r.client()
+func (i *instance) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	client, err := i.client()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
-	address := r.url.JoinPath(path)
+	address := i.url.JoinPath(path)
 	address.RawQuery = query.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
@@ -73,18 +68,18 @@ func (r *remote) get(ctx context.Context, path string, query url.Values) ([]byte
 	return text, nil
 }
 
-func (r *remote) client() (*http.Client, error) {
+func (i *instance) client() (*http.Client, error) {
 	settings := config.DefaultHTTPClientConfig
-	if r.config != "" {
-		loaded, _, err := config.LoadHTTPConfigFile(r.config)
+	if i.config != "" {
+		loaded, _, err := config.LoadHTTPConfigFile(i.config)
 		if err != nil {
-			return nil, fmt.Errorf("--url.config=%s: %w", r.config, err)
+			return nil, fmt.Errorf("--url.config=%s: %w", i.config, err)
 		}
 		settings = *loaded
 	}
 	client, err := config.NewClientFromConfig(settings, "kubeflap")
 	if err != nil {
-		return nil, fmt.Errorf("--url.config=%s: %w", r.config, err)
+		return nil, fmt.Errorf("--url.config=%s: %w", i.config, err)
 	}
 	return client, nil
 }

@@ -37,23 +37,21 @@ func (p *pipeline) resume(found *earlier, now time.Time, logger *slog.Logger) {
 	if err != nil {
 		logger.Error("cannot read all recordings of earlier processes", "err", err)
 	}
-	if last.After(now) {
-		logger.Warn("the recordings end in the future, so kubeflap starts without its history", "end", last.UTC())
-		p.begin(now)
-		return
-	}
 	p.incidents.Forget(last, func(x incident.Incident) bool {
 		_, saved := p.journal.Incident(x.ID)
 		return saved && x.Start.Before(found.begins) // the journal knows the beginning
 	})
-	p.started = now
 	switch away := now.Sub(last); {
+	case away < 0:
+		logger.Warn("the recordings end in the future, so kubeflap starts without its history", "end", last.UTC())
+		fallthrough
 	case last.IsZero():
 		p.begin(now)
 	case away > maxAway:
 		logger.Info("kubeflap was not running for long, so incidents that were ongoing are shown as interrupted", "since", last.UTC())
 		p.interrupt(last, now)
 	default:
+		p.started = now
 		p.breakWatches(last)
 	}
 }
@@ -169,8 +167,9 @@ func (p *pipeline) withEarlier(current []incident.Incident) (all []incident.Inci
 		}
 	}
 	slices.SortStableFunc(current, func(a, b incident.Incident) int { return incident.Compare(&a, &b) })
-	for _, x := range current[min(len(current), p.settings.incidents):] {
+	kept := min(len(current), p.settings.incidents)
+	for _, x := range current[kept:] {
 		displaced.Add(incident.Displaced{Count: 1, Until: cmp.Or(x.End, x.Start)})
 	}
-	return current[:min(len(current), p.settings.incidents)], displaced
+	return current[:kept], displaced
 }

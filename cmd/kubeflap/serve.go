@@ -65,8 +65,8 @@ func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages web.
 	if err != nil {
 		return err
 	}
-	server := newServer(handler, p.logger)
-	if err := drained(ctx, server, p.logger, func() error { return toolkit.ListenAndServe(server, flags, p.logger) }); err != nil {
+	err = runServer(ctx, handler, p.logger, func(server *http.Server) error { return toolkit.ListenAndServe(server, flags, p.logger) })
+	if err != nil {
 		return fmt.Errorf("serve on %v: %w", *flags.WebListenAddresses, err)
 	}
 	return nil
@@ -80,19 +80,20 @@ func serveProbes(ctx context.Context, p program, address string, unready func() 
 	}
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
+	if err == nil {
+		p.logger.Info("listening for probes", "address", listener.Addr())
+		err = runServer(ctx, web.Probes(unready), p.logger, func(server *http.Server) error { return server.Serve(listener) })
+	}
 	if err != nil {
 		return fmt.Errorf("--web.probe-address: %w", err)
-	}
-	server := newServer(web.Probes(unready), p.logger)
-	p.logger.Info("listening for probes", "address", listener.Addr())
-	if err := drained(ctx, server, p.logger, func() error { return server.Serve(listener) }); err != nil {
-		return fmt.Errorf("serve probes on %s: %w", address, err)
 	}
 	return nil
 }
 
-// drained runs a server until ctx is canceled. It then lets running requests finish, and closes the remaining connections.
-func drained(ctx context.Context, server *http.Server, logger *slog.Logger, listen func() error) error {
+// runServer runs a server until ctx is canceled. It then lets running requests finish, and closes the remaining
+// connections.
+func runServer(ctx context.Context, handler http.Handler, logger *slog.Logger, listen func(*http.Server) error) error {
+	server := newServer(handler, logger)
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(closed)
@@ -103,7 +104,7 @@ func drained(ctx context.Context, server *http.Server, logger *slog.Logger, list
 			_ = server.Close() // the process is about to exit
 		}
 	})
-	err := listen()
+	err := listen(server)
 	if stop() || !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

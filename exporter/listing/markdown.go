@@ -1,23 +1,20 @@
 package listing
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/version"
-
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // Markdown prints all details of the incidents as one text in Markdown, with GitHub's tables. Names and messages from
-// the cluster cannot add markup. The source is the recording or the running kubeflap that the incidents come from. The
-// filter describes the selection of incidents, or is empty.
-func Markdown(out io.Writer, answer *api.Answer, source, filter string) error {
+// the cluster cannot add markup. The origin names the program that prints them, and where it has read them. The filter
+// describes the selection of incidents, or is empty.
+func Markdown(out io.Writer, answer *api.Answer, origin, filter string) error {
 	var m markdown
 	m.paragraph("# Incidents until " + phrase.Moment(answer.AsOf))
 	incidents := slices.Clone(answer.Incidents)
@@ -38,7 +35,7 @@ func Markdown(out io.Writer, answer *api.Answer, source, filter string) error {
 	m.list(answer.Coverage.Texts())
 	m.list(slices.Concat(answer.Coverage.Unwatched(), answer.Coverage.Missing(time.Time{})))
 	m.paragraph("## Source")
-	m.paragraph(phrase.Markdown("Printed by kubeflap " + cmp.Or(version.Version, "(unknown version)") + " from " + source + "."))
+	m.paragraph(phrase.Markdown("Printed by " + origin + "."))
 	if _, err := io.WriteString(out, strings.TrimSuffix(m.String(), "\n")); err != nil {
 		return fmt.Errorf("print the incidents: %w", err)
 	}

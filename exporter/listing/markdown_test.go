@@ -129,20 +129,3 @@ func FuzzMarkdown(f *testing.F) {
 		checkStructure(t, "x"+text)
 	})
 }
-
-// TestMarkdownOfANewerKubeflap uses a verdict, scope and lane that this version does not know.
-func TestMarkdownOfANewerKubeflap(t *testing.T) {
-	at := func(second int) time.Time { return time.Date(2026, 3, 1, 12, 0, second, 0, time.UTC) }
-	answer := api.Answer{AsOf: at(60), Incidents: []api.Incident{{
-		Verdict: "gremlins", Scope: "moon", Subject: "crater", Start: at(10), Summary: "Something happened.", DurationSeconds: 50, Timeline: []api.Span{{Lane: "tides", Name: "x", Start: at(10)}},
-	}}}
-	var out bytes.Buffer
-	if err := Markdown(&out, &answer, "here", ""); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"- **Verdict:** gremlins\n", "- **What:** crater\n", "- **Lasts:** 50s so far\n", "x: tides 50s\n", "It is unknown since when", " from here."} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("there is no %q in\n%s", want, &out)
-		}
-	}
-}

@@ -1,7 +1,6 @@
 package listing
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -69,9 +68,6 @@ var lanes = map[string]string{
 	string(incident.TrackOutage):    "no ready address",
 }
 
-// laneText describes a lane. The incident may come from a newer kubeflap that has other lanes.
-func laneText(lane string) string { return cmp.Or(lanes[lane], lane) }
-
 // Draw returns an incident's timeline, or nil if the incident has none. A span without an end extends to the end of the
 // incident or, for an ongoing incident, to the current time `asOf`. Each kind of span, such as "not Ready", is a lane. If
 // inList is set, a lane has one row. Otherwise, a lane has one row for each name.
@@ -111,33 +107,33 @@ func Draw(x *api.Incident, asOf time.Time, inList bool) *Drawing {
 	return t
 }
 
-func rowsOf(spans []api.Span, inList bool, until time.Time) []Row {
-	var rows []Row
+// rowsOf returns a row for each lane and name, at most maxRows for each lane. The last rows count the others.
+func rowsOf(spans []api.Span, inList bool, until time.Time) (rows []Row) {
+	var all []Row
+	for _, s := range spans {
+		if inList {
+			s.Name = ""
+		}
+		i := slices.IndexFunc(all, func(r Row) bool { return r.Lane == s.Lane && r.name == s.Name })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Row{Lane: s.Lane, name: s.Name})
+		}
+		all[i].spans = append(all[i].spans, span{s.Start, endOr(s.End, until)})
+	}
 	perLane := map[string]int{}
 	var full []string
-	more := map[string]map[string]bool{}
-	for _, s := range spans {
-		name := s.Name
-		if inList {
-			name = ""
+	for _, r := range all {
+		perLane[r.Lane]++
+		switch n := perLane[r.Lane]; {
+		case n <= maxRows:
+			rows = append(rows, r)
+		case n == maxRows+1:
+			full = append(full, r.Lane)
 		}
-		i := slices.IndexFunc(rows, func(r Row) bool { return r.Lane == s.Lane && r.name == name })
-		if i < 0 {
-			if perLane[s.Lane] == maxRows {
-				if more[s.Lane] == nil {
-					full, more[s.Lane] = append(full, s.Lane), map[string]bool{}
-				}
-				more[s.Lane][name] = true
-				continue
-			}
-			perLane[s.Lane]++
-			i = len(rows)
-			rows = append(rows, Row{Lane: s.Lane, name: name})
-		}
-		rows[i].spans = append(rows[i].spans, span{s.Start, endOr(s.End, until)})
 	}
 	for _, lane := range full {
-		rows = append(rows, Row{Lane: lane, Label: fmt.Sprintf("%s: %d more not drawn", laneText(lane), len(more[lane]))})
+		rows = append(rows, Row{Lane: lane, Label: fmt.Sprintf("%s: %d more not drawn", lanes[lane], perLane[lane]-maxRows)})
 	}
 	return rows
 }
@@ -168,7 +164,7 @@ func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) 
 		}
 		r.Bars = append(r.Bars, b)
 	}
-	r.Label = laneText(r.Lane) + " " + phrase.Duration(total)
+	r.Label = lanes[r.Lane] + " " + phrase.Duration(total)
 	if times := phrase.Times(len(merged)); r.name == "" || r.room()-len(times) >= minName {
 		r.Label += times
 	}

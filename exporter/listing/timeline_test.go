@@ -87,7 +87,7 @@ func TestLabelsFitOnAPhone(t *testing.T) {
 					t.Errorf("%d characters: %s", n, l)
 				}
 			}
-			if last := all[len(all)-1]; len(all) != maxRows+1 || last != laneText(lane)+": 40 more not drawn" {
+			if last := all[len(all)-1]; len(all) != maxRows+1 || last != lanes[lane]+": 40 more not drawn" {
 				t.Errorf("%d rows, the last is %q", len(all), last)
 			}
 		}
