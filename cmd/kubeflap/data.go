@@ -16,13 +16,14 @@ import (
 
 // dataFlags holds the flags of the flight recorder.
 type dataFlags struct {
-	dir  *string
+	dir  string
 	size int64
 	age  time.Duration
 }
 
 func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
-	f := &dataFlags{dir: cmd.Flag("data.dir", "Directory in which kubeflap stores events and incidents. --data.age and --data.size limit the recordings of events. If not set, kubeflap stores nothing.").PlaceHolder("DIR").String()}
+	f := &dataFlags{}
+	cmd.Flag("data.dir", "Directory in which kubeflap stores events and incidents. --data.age and --data.size limit the recordings of events. If not set, kubeflap stores nothing.").PlaceHolder("DIR").StringVar(&f.dir)
 	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", &f.size, parseSize).Default("256MiB")
 	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", &f.age, parsePositive).Default("14d")
 	return f
@@ -32,7 +33,7 @@ func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 // processes recorded there. The caller must run the flight recorder and the journal.
 func (f *dataFlags) enablePersistence(ctx context.Context, logger *slog.Logger, p *pipeline, watcher *watch.Watcher) (*flightrecorder.Recorder, error) {
 	recorder, err := flightrecorder.New(flightrecorder.Settings{
-		Dir: *f.dir, Size: f.size, Age: f.age, List: watcher.List, Head: p.head,
+		Dir: f.dir, Size: f.size, Age: f.age, List: watcher.List, Head: p.head,
 	}, logger)
 	if err != nil {
 		return nil, err
@@ -40,14 +41,14 @@ func (f *dataFlags) enablePersistence(ctx context.Context, logger *slog.Logger, 
 	if p.scope.Cluster, err = watcher.ClusterUID(ctx); err != nil {
 		logger.Debug("cannot identify the cluster", "err", err)
 	}
-	found, err := findEarlier(ctx, *f.dir, p.scope)
+	found, err := findEarlier(ctx, f.dir, p.scope)
 	if errors.Is(err, errOtherCluster) {
-		err = cmp.Or(journal.SetAside(*f.dir, p.started), err)
+		err = cmp.Or(journal.SetAside(f.dir, p.started), err)
 	}
 	if err != nil {
 		logger.Error("kubeflap starts without the history in --data.dir", "err", err)
 	}
-	p.journal = journal.Open(*f.dir, p.settings.incidents, p.started, logger)
+	p.journal = journal.Open(f.dir, p.settings.incidents, p.started, logger)
 	if found != nil {
 		p.resume(found, p.started, logger)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"os"
 	"runtime/debug"
@@ -23,10 +22,6 @@ func limitMemory(logger *slog.Logger) {
 		debug.SetGCPercent(gcPercent)
 	}
 	if _, err := memlimit.Set(memlimit.WithRatio(memoryShare)); err != nil {
-		level := slog.LevelDebug // a missing cgroup is normal outside of a container
-		if _, set := os.LookupEnv("AUTOMEMLIMIT"); set {
-			level = slog.LevelWarn
-		}
-		logger.Log(context.Background(), level, "no memory limit was set", "err", err)
+		logger.Debug("no memory limit was set", "err", err) // a missing cgroup is normal outside of a container
 	}
 }

@@ -148,14 +148,14 @@ func (r *replay) clusters() (all []web.Cluster) {
 func (r *replay) printFinal(p program) error {
 	failure := r.play(p.ctx)
 	scrape, err := r.page(prometheus.NewRegistry()).Scrape()
+	if err == nil {
+		defer scrape.Done()
+		err = scrape.Write(p.out, expfmt.NewFormat(expfmt.TypeTextPlain))
+	}
 	if err != nil {
-		return errors.Join(failure, fmt.Errorf("gather the metrics: %w", err))
+		err = fmt.Errorf("print the metrics: %w", err)
 	}
-	defer scrape.Done()
-	if err := scrape.Write(p.out, expfmt.NewFormat(expfmt.TypeTextPlain)); err != nil {
-		return errors.Join(failure, fmt.Errorf("print the metrics: %w", err))
-	}
-	return failure
+	return errors.Join(failure, err)
 }
 
 // serve replays the recordings and serves their metrics and pages. After the replay, it serves the final state until it

@@ -47,7 +47,7 @@ func (r *runner) run(p program) error {
 	var recordings http.Handler
 	if r.downloads {
 		var err error
-		if recordings, err = newDownloadHandler(*r.data.dir, r.listen, p.logger); err != nil {
+		if recordings, err = newDownloadHandler(r.data.dir, r.listen, p.logger); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (r *runner) run(p program) error {
 	if err != nil {
 		return err
 	}
-	if *r.data.dir != "" {
+	if r.data.dir != "" {
 		pipeline.scope.Namespace = r.cluster.namespace
 		recorder, err := r.data.enablePersistence(ctx, p.logger, pipeline, watcher)
 		if err != nil {

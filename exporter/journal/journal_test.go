@@ -191,6 +191,23 @@ func TestALargeFileIsTrimmed(t *testing.T) {
 	}
 }
 
+// TestIncidentsOfAnotherClusterAreSetAside checks that they are neither shown nor lost.
+func TestIncidentsOfAnotherClusterAreSetAside(t *testing.T) {
+	dir := t.TempDir()
+	if err := SetAside(dir, noon); err != nil {
+		t.Errorf("without a file: %v", err)
+	}
+	save(t, dir, ended(1))
+	err := SetAside(dir, noon)
+	if j, _ := open(t, dir, 10); err != nil || len(incidents(j)) != 0 {
+		t.Errorf("kept %v, %v", incidents(j), err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "incidents.jsonl.20260301T120000Z"))
+	if !bytes.Contains(text, []byte(ended(1).ID)) {
+		t.Errorf("kept %q, %v", text, err)
+	}
+}
+
 // TestAddNeverWaits adds incidents while the disk hangs: the file is a pipe that nobody reads.
 func TestAddNeverWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), fileName)

@@ -120,12 +120,3 @@ func TestMarkdownWithHostileNames(t *testing.T) {
 		}
 	}
 }
-
-func FuzzMarkdown(f *testing.F) {
-	f.Add("node-1")
-	f.Add("| `a` <b> \n# c\n```\n[d](http://e)")
-	f.Fuzz(func(t *testing.T, text string) {
-		// An empty text leaves out its field. Spaces at its ends are cut off.
-		checkStructure(t, "x"+text)
-	})
-}
