@@ -67,7 +67,7 @@ func (t *terminal) transition(x transition.Transition) {
 
 // incident prints a notice about an incident. After the last notice about an incident, it also prints the remedy.
 func (t *terminal) incident(at time.Time, n incident.Notice) {
-	t.line(at, at, t.incidentLine(n))
+	t.line(at, at, incidentLine(n))
 	over := n.Kind == incident.Dropped || n.Kind == incident.Ongoing || n.Kind == incident.Ended
 	if x := &n.Incident; over && x.Remedy != "" && x.Withdrawn == "" {
 		fmt.Fprintf(t.out, "%*s%s\n", remedyIndent, "", phrase.Wrap("Remedy: "+x.Remedy, remedyIndent, remedyWidth))
@@ -106,7 +106,7 @@ func (t *terminal) head(next time.Time) {
 	}
 }
 
-func (t *terminal) incidentLine(n incident.Notice) string {
+func incidentLine(n incident.Notice) string {
 	x := &n.Incident
 	switch n.Kind {
 	case incident.Ended:
