@@ -98,15 +98,21 @@ func (h *Store) justifiesLongerGracePeriod(x *Silence, now time.Time) bool {
 }
 
 // ShortAfter returns the unexplained short silences that have ended, but not before t. The newest come first.
-func (h *Store) ShortAfter(t time.Time) List {
-	all := h.arrived.Filter(func(x *Silence) bool { return x.Short && !x.Explained() && !x.Ended.Before(t) })
-	slices.Reverse(all)
+func (h *Store) ShortAfter(t time.Time) (all List) {
+	for _, x := range slices.Backward(h.arrived) {
+		if x.Short && !x.Explained() && !x.Ended.Before(t) {
+			all = append(all, x)
+		}
+	}
 	return all
 }
 
 // ShortBetween returns the unexplained short silences that began in the given period.
-func (h *Store) ShortBetween(from, to time.Time) List {
-	return h.arrived.Filter(func(x *Silence) bool {
-		return x.Short && !x.Explained() && !x.Began.Before(from) && !x.Began.After(to)
-	})
+func (h *Store) ShortBetween(from, to time.Time) (all List) {
+	for _, x := range h.arrived {
+		if x.Short && !x.Explained() && !x.Began.Before(from) && !x.Began.After(to) {
+			all = append(all, x)
+		}
+	}
+	return all
 }

@@ -103,25 +103,33 @@ func (h *Store) Relist(s *Silence, began time.Time) {
 	h.insert(s)
 }
 
+// split returns the silences of a sorted list that began at t or before, and those that began after t.
+func (x List) split(t time.Time) (older, newer List) {
+	i, _ := slices.BinarySearchFunc(x, t.Add(1), func(s *Silence, t time.Time) int { return s.Began.Compare(t) })
+	return x[:i], x[i:]
+}
+
 // After returns the unexplained silences that began after t, newest first.
 func (h *Store) After(t time.Time) List {
-	all := h.lost.Filter(func(s *Silence) bool { return s.Began.After(t) && !s.Explained() })
+	_, newer := h.lost.split(t)
+	all := newer.Filter(func(s *Silence) bool { return !s.Explained() })
 	slices.Reverse(all)
 	return all
 }
 
 // AfterOrLasting returns the unexplained silences that began after t or are ongoing.
 func (h *Store) AfterOrLasting(t time.Time) List {
-	older := h.lost.Filter(func(s *Silence) bool { return !s.Began.After(t) && s.IsOngoing() && !s.Explained() })
-	return append(h.After(t), older...)
+	older, _ := h.lost.split(t)
+	return append(h.After(t), older.Filter(func(s *Silence) bool { return s.IsOngoing() && !s.Explained() })...)
 }
 
 // SetBackTogether returns silences of nodes whose clocks were set back. The silences began after t, and within one
 // interval of each other. These nodes probably use the same wrong time source. The result is nil for fewer than two
 // nodes.
 func (h *Store) SetBackTogether(t time.Time) List {
-	setBack := func(s *Silence) bool { return s.Began.After(t) && s.ClockBack > 0 }
-	if all := LargestGroup(h.lost.Filter(setBack), h.Settings.Undisturbed()); len(all) > 1 {
+	_, newer := h.lost.split(t)
+	all := newer.Filter(func(s *Silence) bool { return s.ClockBack > 0 })
+	if all = LargestGroup(all, h.Settings.Undisturbed()); len(all) > 1 {
 		return all
 	}
 	return nil

@@ -77,7 +77,7 @@ func (t *Tracker) Apply(e event.Event) []transition.Transition {
 		e.Seen = now
 	}
 	t.advance(e.Seen)
-	if e.Type <= event.Deleted && e.Kind != event.KindCluster {
+	if t.watches.AnyCutOff() && e.Type <= event.Deleted && e.Kind != event.KindCluster {
 		t.watchesRestored(e.Seen)
 	}
 	t.watches.Count(e)

@@ -25,6 +25,7 @@ func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.K
 		w.fail(k, since, reason)
 		s.cutOff = true
 		hidden = append(hidden, k)
+		w.cutOff = true
 	}
 	return hidden
 }
@@ -33,12 +34,16 @@ func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.K
 // etcd.
 func (s *states) IsCutOff(k event.Kind) bool { return s[k].cutOff }
 
+// AnyCutOff reports whether any watch is cut off.
+func (w *Watches) AnyCutOff() bool { return w.cutOff }
+
 // RecordRestored records that a watch delivers objects again. It returns an Up event for each watch that was cut off.
 func (w *Watches) RecordRestored(t time.Time) (all []event.Event) {
-	for k := range w.states {
+	w.cutOff = false
+	for _, k := range event.Kinds() {
 		if s := &w.states[k]; s.cutOff {
 			s.cutOff = false
-			all = append(all, event.Event{Seen: t, Kind: event.Kind(k), Type: event.Up})
+			all = append(all, event.Event{Seen: t, Kind: k, Type: event.Up})
 		}
 	}
 	return all

@@ -28,8 +28,9 @@ type Watches struct {
 	lags     lags
 	// version is the resourceVersion of the current event's write, or 0 if it is unknown.
 	version uint64
-	// `shown` is the time of the last object from any watch.
-	shown time.Time
+	// `shown` is the time of the last object from any watch. cutOff is set if any watch is cut off.
+	shown  time.Time
+	cutOff bool
 }
 
 // states holds the state of each watch.
