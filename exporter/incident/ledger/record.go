@@ -10,10 +10,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Quiet is the time for which everything must stay recovered before an incident ends. A new failure within this time
-// belongs to the same incident.
-const Quiet = 2 * time.Minute
-
 // stuckAfter is the time after which an incident counts as harmful because a lost address is still not ready. This
 // ensures that the incident is reported within 2 minutes of the first loss.
 const stuckAfter = 100 * time.Second
@@ -77,16 +73,6 @@ func (r *Record) MoveStartBack(t time.Time) {
 	if t.Before(r.Start) {
 		r.Start = t
 	}
-}
-
-// HasEndedBy reports whether the incident had ended for good by t.
-func (r *Record) HasEndedBy(t time.Time) bool {
-	return r.Settled || r.WasQuietUntil(t)
-}
-
-// WasQuietUntil reports whether the incident has recovered, and nothing has happened since for longer than Quiet.
-func (r *Record) WasQuietUntil(t time.Time) bool {
-	return !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
 }
 
 func (r *Record) isOpen() bool { return r.Ongoing() || r.Conflict }

@@ -20,8 +20,8 @@ const (
 	// tools/leaderelection, RenewDeadline). serverLate allows for two lost renewals of an API server.
 	leaderLate = 10 * time.Second
 	serverLate = 25 * time.Second
-	// serverGone is the time for which an API server is counted after the last renewal of its Lease. The Lease of a
-	// stopped API server stays for an hour (pkg/controlplane, IdentityLeaseGCPeriod).
+	// serverGone is the time for which an API server or a leader is counted after the last renewal of its Lease. The
+	// Lease of a stopped API server stays for an hour (pkg/controlplane, IdentityLeaseGCPeriod).
 	serverGone = 10 * time.Minute
 )
 
@@ -166,8 +166,12 @@ func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 // until shortly before. The controller then acts on outdated Leases of nodes.
 func (x *ControlPlane) LeaderStoodStill(t time.Time) bool {
 	l := x.leases[event.LeaseControllerManager]
-	if l == nil || !l.live || !x.watches.Live(event.KindControlPlaneLease, t) {
+	if l == nil || !x.watches.Live(event.KindControlPlaneLease, t) {
 		return false
+	}
+	if !l.live { // the list can contain the Lease of a controller that no longer exists
+		age := t.Sub(l.renewed.IfClocksAgree())
+		return age > leaderLate && age <= serverGone
 	}
 	return l.late || t.Sub(l.seen) > leaderLate || !l.lateUntil.IsZero() && t.Sub(l.lateUntil) <= leaderLate
 }

@@ -47,7 +47,7 @@ type Pods struct {
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[*Pod]bool{}},
-		pods:      newTable(), pending: pending{}, stuck: map[*Pod]time.Time{},
+		pods:      table{}, pending: pending{}, stuck: map[*Pod]time.Time{},
 		onLost: map[string]map[string]int{},
 	}
 }
@@ -89,7 +89,7 @@ func (x *Pods) add(e event.Event, o *event.Pod) {
 	ns := x.namespaces.Get(o.Namespace, e.Seen)
 	ns.Join()
 	p := &Pod{ID: o.UID, namespace: ns, RemovalCause: removalCauseOf(o), gated: o.Gates > 0}
-	x.pods.put(p)
+	x.pods[p.ID] = p
 	x.set(p, o)
 	p.everReady = p.ready == event.StatusTrue
 	x.noteStuck(p, o, e.Seen)

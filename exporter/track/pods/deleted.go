@@ -1,7 +1,6 @@
 package pods
 
 import (
-	"encoding/binary"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -9,55 +8,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// table is a hash table of pods. A map from UIDs to pods would need twice the memory.
-type table struct {
-	slots []*Pod
-	pods  int
-}
-
-func newTable() table { return table{slots: make([]*Pod, 16)} }
-
-// slot returns the place of a pod, or the empty place where it belongs. The start of a UID is as good as a hash.
-func (t *table) slot(id event.UID) int {
-	i := int(binary.BigEndian.Uint64(id[:]) % uint64(len(t.slots)))
-	for t.slots[i] != nil && t.slots[i].ID != id {
-		i = (i + 1) % len(t.slots)
-	}
-	return i
-}
-
-// put adds a pod, or replaces the pod with the same UID. At most four of five slots are in use.
-func (t *table) put(p *Pod) {
-	if old := t.slots; t.pods*5 >= len(old)*4 {
-		*t = table{slots: make([]*Pod, len(old)*3/2)}
-		for _, p := range old {
-			if p != nil {
-				t.put(p)
-			}
-		}
-	}
-	i := t.slot(p.ID)
-	if t.slots[i] == nil {
-		t.pods++
-	}
-	t.slots[i] = p
-}
-
-// remove removes a pod. The pods in the slots after it may belong closer to its slot.
-func (t *table) remove(id event.UID) {
-	for i := t.slot(id); t.slots[i] != nil; i = (i + 1) % len(t.slots) {
-		p := t.slots[i]
-		t.slots[i] = nil
-		if t.pods--; p.ID != id {
-			t.put(p)
-		}
-	}
-}
+// table holds pods by UID, including those that were deleted recently.
+type table map[event.UID]*Pod
 
 // each calls yield for each pod that has not been deleted.
-func (t *table) each(yield func(*Pod) bool) {
-	for _, p := range t.slots {
-		if p != nil && p.was().deletedAt == 0 && !yield(p) {
+func (t table) each(yield func(*Pod) bool) {
+	for _, p := range t {
+		if p.was().deletedAt == 0 && !yield(p) {
 			return
 		}
 	}
@@ -77,7 +34,7 @@ func (x *Pods) Find(id event.UID) *Pod {
 
 // Recall returns a pod that exists or was deleted recently, or nil.
 func (x *Pods) Recall(id event.UID) (p *Pod, deleted bool) {
-	p = x.pods.slots[x.pods.slot(id)]
+	p = x.pods[id]
 	return p, p != nil && p.was().deletedAt != 0
 }
 
@@ -96,7 +53,7 @@ func (x *Pods) Forget() {
 	for len(x.deletions) > 0 && x.watches.Now().Sub(x.watches.Time(x.deletions[0].past.deletedAt)) > keepDeletedFor {
 		gone := watches.Take(&x.deletions)
 		if p, _ := x.Recall(gone.ID); p == gone {
-			x.pods.remove(gone.ID)
+			delete(x.pods, gone.ID)
 		}
 	}
 }
