@@ -1,11 +1,7 @@
 package main
 
 import (
-	"compress/gzip"
-	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,7 +12,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 )
 
 // realName begins all names of the test's cluster. No pseudonym, and no word of Kubernetes, contains it.
@@ -82,42 +77,12 @@ func namedEvents(t *testing.T, now time.Time) (all []event.Event) {
 	return all
 }
 
-// unzipped returns the text of a recording.
-func unzipped(t *testing.T, from io.Reader) string {
-	t.Helper()
-	in, err := gzip.NewReader(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-func recordAll(t *testing.T, dir string, events []event.Event) {
-	t.Helper()
-	r, err := flightrecorder.New(flightrecorder.Settings{Dir: dir, Size: 1 << 30, Age: time.Hour}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range events {
-		r.Record(e)
-	}
-	ended, stop := context.WithCancel(t.Context())
-	stop() // stop writes the queued events
-	if err := r.Run(ended); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestNoRealNameIsDownloaded checks that an anonymised download contains none of the names, addresses and UIDs in any
 // field that is recorded. It covers new fields automatically.
 func TestNoRealNameIsDownloaded(t *testing.T) {
 	dir, now := t.TempDir(), time.Now().Add(-time.Minute)
 	events := namedEvents(t, now)
-	recordAll(t, dir, events)
+	recordAll(t, dir, nil, events)
 	address := startDownloads(t, dir, webConfig(t, onePassword))
 	download := func(query string) string {
 		period := url.Values{"from": {now.Add(-time.Hour).Format(time.RFC3339)}}.Encode()
@@ -130,7 +95,7 @@ func TestNoRealNameIsDownloaded(t *testing.T) {
 				t.Errorf("header %s: %q", name, values)
 			}
 		}
-		return unzipped(t, strings.NewReader(text))
+		return string(unzip(t, write(t, filepath.Join(t.TempDir(), "download"), text)))
 	}
 	whole, anonymous := download(""), download("&anonymise")
 	if n := strings.Count(whole, realName); n < 200 {
@@ -158,19 +123,14 @@ func TestNoRealNameIsDownloaded(t *testing.T) {
 // have the same incidents.
 func TestTheAnonymiseCommand(t *testing.T) {
 	dir := t.TempDir()
-	recordAll(t, dir, namedEvents(t, time.Now()))
+	recordAll(t, dir, nil, namedEvents(t, time.Now()))
 	copied := filepath.Join(t.TempDir(), "copy.jsonl")
 	must(t, "anonymise", dir, copied)
 	text, err := os.ReadFile(copied)
 	if err != nil || strings.Contains(strings.ToLower(string(text)), realName) || strings.Count(string(text), "\n") < 50 {
 		t.Errorf("%v\n%s", err, text)
 	}
-	file, err := os.Open(lostNode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	renamed := strings.NewReplacer(`"node-`, `"realname-`, `"shop"`, `"realname-shop"`, `"web`, `"realname-web`).Replace(unzipped(t, file))
+	renamed := strings.NewReplacer(`"node-`, `"realname-`, `"shop"`, `"realname-shop"`, `"web`, `"realname-web`).Replace(string(unzip(t, lostNode)))
 	original, anonymised := write(t, filepath.Join(t.TempDir(), "renamed.jsonl"), renamed), filepath.Join(t.TempDir(), "copy.jsonl.gz")
 	must(t, "anonymise", original, anonymised)
 	if out := must(t, "incidents", original, "-o=markdown"); strings.Count(out, realName) < 10 {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -28,37 +28,42 @@ func recordedStory(t *testing.T) (dir string) {
 func recordedIn(t *testing.T, file string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	recordInto(t, dir, file)
+	recordAll(t, dir, nil, eventsOf(t, file))
 	return dir
 }
 
-// recordInto lets a flight recorder record the events of a recording into a directory.
-func recordInto(t *testing.T, dir, file string) {
+// recordAll lets a flight recorder record events into a directory. The head may be nil.
+func recordAll(t *testing.T, dir string, head func(time.Time) json.RawMessage, events []event.Event) {
 	t.Helper()
-	r, err := flightrecorder.New(flightrecorder.Settings{
-		Dir: dir, Size: 1 << 30, Age: time.Hour,
-		List: func(context.Context, event.Kind, func(event.Object)) (string, error) {
-			return "", errors.New("not needed")
-		},
-	}, slog.New(slog.DiscardHandler))
+	r, err := flightrecorder.New(flightrecorder.Settings{Dir: dir, Size: 1 << 30, Age: 1e6 * time.Hour, Head: head}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, err := recording.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ev, err := range reader.Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Record(ev)
+	for _, e := range events {
+		r.Record(e)
 	}
 	ended, stop := context.WithCancel(t.Context())
 	stop() // stop writes the queued events
 	if err := r.Run(ended); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// eventsOf returns the events of a recording.
+func eventsOf(t *testing.T, file string) (all []event.Event) {
+	t.Helper()
+	recorded, err := recording.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range recorded.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	recorded.Close()
+	return all
 }
 
 func metricsOf(t *testing.T, args ...string) string {
@@ -174,14 +179,9 @@ func checkHeader(t *testing.T, file string) {
 	}
 }
 
-func startDownloads(t *testing.T, dir, config string) string {
-	t.Helper()
-	return startDownloadsOf(t, dir, config)
-}
-
-// startDownloadsOf serves the recordings in a directory, and the pages of some clusters, like kubeflap with
+// startDownloads serves the recordings in a directory, and the pages of some clusters, like kubeflap with
 // --web.enable-recordings.
-func startDownloadsOf(t *testing.T, dir, config string, pipelines ...*pipeline) string {
+func startDownloads(t *testing.T, dir, config string, pipelines ...*pipeline) string {
 	t.Helper()
 	p, found := listening()
 	flags := listenFlags(config)

@@ -4,46 +4,32 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 )
 
 // recordSegment records a segment of one hour with a lease that is renewed every ten minutes.
 func recordSegment(t *testing.T, dir string, begins time.Time, h head) {
 	t.Helper()
-	r, err := flightrecorder.New(flightrecorder.Settings{
-		Dir: dir, Size: 1 << 30, Age: 1000 * time.Hour,
-		Head: func(time.Time) json.RawMessage {
-			text, err := json.Marshal(h)
-			if err != nil {
-				t.Error(err)
-			}
-			return text
-		},
-	}, slog.New(slog.DiscardHandler))
+	text, err := json.Marshal(h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lease := &event.Lease{Meta: metaOf("Lease", "kube-node-lease", "node-1"), RenewTime: begins, DurationSeconds: 40}
-	r.Record(event.Event{Seen: begins, Kind: event.KindLease, Type: event.Listing})
-	r.Record(event.Event{Seen: begins, Kind: event.KindLease, Type: event.Listed, Object: lease})
-	r.Record(event.Event{Seen: begins, Kind: event.KindLease, Type: event.Synced})
+	events := []event.Event{
+		{Seen: begins, Kind: event.KindLease, Type: event.Listing}, {Seen: begins, Kind: event.KindLease, Type: event.Listed, Object: lease},
+		{Seen: begins, Kind: event.KindLease, Type: event.Synced},
+	}
 	for i := range 6 {
 		renewed := *lease
 		renewed.RenewTime = begins.Add(time.Duration(i+1) * 10 * time.Minute)
-		r.Record(event.Event{Seen: renewed.RenewTime, Kind: event.KindLease, Type: event.Modified, Object: &renewed})
+		events = append(events, event.Event{Seen: renewed.RenewTime, Kind: event.KindLease, Type: event.Modified, Object: &renewed})
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	stop() // the recorder writes its queue before it ends
-	if err := r.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	recordAll(t, dir, func(time.Time) json.RawMessage { return text }, events)
 }
 
 // TestWhereTheReplayBegins records a segment for each hour of two days.

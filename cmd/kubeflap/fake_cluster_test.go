@@ -1,10 +1,12 @@
 package main
 
 import (
-	"container/heap"
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,7 +19,7 @@ type fakeCluster struct {
 	sink   func(event.Event)
 	now    time.Time
 	random *rand.Rand
-	due    fakeSteps
+	due    []fakeStep
 	serial int
 	// deleted counts the deletions of nodes.
 	deleted int
@@ -82,30 +84,20 @@ type fakeStep struct {
 	do     func()
 }
 
-type fakeSteps []fakeStep
-
-func (q fakeSteps) Len() int { return len(q) }
-func (q fakeSteps) Less(i, j int) bool {
-	return q[i].at.Before(q[j].at) || q[i].at.Equal(q[j].at) && q[i].serial < q[j].serial
-}
-func (q fakeSteps) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *fakeSteps) Push(x any)   { *q = append(*q, x.(fakeStep)) }
-func (q *fakeSteps) Pop() any {
-	old := *q
-	x := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return x
+func (a fakeStep) compare(b fakeStep) int {
+	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.serial, b.serial))
 }
 
 // at schedules an action at the given second. What happens at 0 is how the cluster begins.
-func (s *fakeCluster) at(second float64, do func()) *fakeCluster {
+func (s *fakeCluster) at(second float64, do func()) {
 	if second == 0 {
 		do()
-		return s
+		return
 	}
 	s.serial++
-	heap.Push(&s.due, fakeStep{storyBegin.Add(seconds(second)), s.serial, do})
-	return s
+	step := fakeStep{storyBegin.Add(seconds(second)), s.serial, do}
+	i, _ := slices.BinarySearchFunc(s.due, step, fakeStep.compare)
+	s.due = slices.Insert(s.due, i, step)
 }
 
 // after schedules an action after a delay.
@@ -131,9 +123,8 @@ func (s *fakeCluster) stalled() float64 {
 }
 
 // stall makes etcd reject all writes for a period.
-func (s *fakeCluster) stall(from, to float64) *fakeCluster {
+func (s *fakeCluster) stall(from, to float64) {
 	s.stalls = append(s.stalls, span{from, to})
-	return s
 }
 
 // fakeWatch is one of kubeflap's watches.
@@ -166,27 +157,26 @@ func (s *fakeCluster) note(k event.Kind, typ event.Type, why event.Reason) {
 }
 
 // breaks makes the watch of a resource fail at the start of a period, and list again at its end.
-func (s *fakeCluster) breaks(k event.Kind, from, to float64, why event.Reason) *fakeCluster {
+func (s *fakeCluster) breaks(k event.Kind, from, to float64, why event.Reason) {
 	s.at(from, func() { s.watches[k].down = true; s.note(k, event.Down, why) })
-	return s.at(to, func() { s.watches[k].down = false; s.list(k) })
+	s.at(to, func() { s.watches[k].down = false; s.list(k) })
 }
 
 // freezes makes a watch deliver nothing for a period, although its connection stays open. Afterwards, it delivers
 // all events at once.
-func (s *fakeCluster) freezes(k event.Kind, from, to float64) *fakeCluster {
+func (s *fakeCluster) freezes(k event.Kind, from, to float64) {
 	s.at(from, func() { s.watches[k].frozen = true })
-	return s.at(to, func() { s.thaw(k) })
+	s.at(to, func() { s.thaw(k) })
 }
 
 // cutsOff cuts kubeflap's API server, which is the last one, off from etcd for a period. Afterwards its watches deliver
 // all events at once, beginning with the node watch.
-func (s *fakeCluster) cutsOff(from, to float64) *fakeCluster {
+func (s *fakeCluster) cutsOff(from, to float64) {
 	s.cut = append(s.cut, span{from, to})
 	s.manager.cut = s.cut
 	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
 		s.freezes(k, from, to)
 	}
-	return s
 }
 
 func (s *fakeCluster) thaw(k event.Kind) {
@@ -200,9 +190,8 @@ func (s *fakeCluster) thaw(k event.Kind) {
 }
 
 // lacks makes a resource absent or forbidden.
-func (s *fakeCluster) lacks(k event.Kind, why event.Reason) *fakeCluster {
+func (s *fakeCluster) lacks(k event.Kind, why event.Reason) {
 	s.watches[k].lacking = why
-	return s
 }
 
 // list sends a list of a resource to kubeflap.
@@ -245,41 +234,19 @@ func (s *fakeCluster) objects() (all []event.Object) {
 
 // copyObject returns a copy that shares no modifiable data with the original.
 func copyObject(o event.Object) event.Object {
-	switch o := o.(type) {
-	case *event.Node:
-		x := *o
-		if o.Ready != nil {
-			ready := *o.Ready
-			x.Ready = &ready
+	from := reflect.ValueOf(o).Elem()
+	to := reflect.New(from.Type())
+	to.Elem().Set(from)
+	for i := range from.NumField() {
+		switch x := from.Field(i); {
+		case x.Kind() == reflect.Slice && !x.IsNil():
+			to.Elem().Field(i).Set(reflect.AppendSlice(reflect.Zero(x.Type()), x))
+		case x.Kind() == reflect.Pointer && !x.IsNil():
+			to.Elem().Field(i).Set(reflect.New(x.Type().Elem()))
+			to.Elem().Field(i).Elem().Set(x.Elem())
 		}
-		x.Taints = append([]event.Taint(nil), o.Taints...)
-		x.Lifecycle = append([]event.LifecycleCondition(nil), o.Lifecycle...)
-		return &x
-	case *event.Pod:
-		x := *o
-		ready := *o.Ready
-		x.Ready = &ready
-		x.Containers = append([]event.Container(nil), o.Containers...)
-		return &x
-	case *event.Lease:
-		x := *o
-		return &x
-	case *event.ControlPlaneLease:
-		x := *o
-		return &x
-	case *event.Service:
-		x := *o
-		return &x
-	case *event.EndpointSlice:
-		x := *o
-		x.Addresses = append([]event.Address(nil), o.Addresses...)
-		return &x
-	case *event.Endpoints:
-		x := *o
-		x.Addresses = append([]event.Address(nil), o.Addresses...)
-		return &x
 	}
-	return o
+	return to.Interface().(event.Object)
 }
 
 func metaOf(kind, namespace, name string) event.Meta {
@@ -314,7 +281,8 @@ func (s *fakeCluster) watch() {
 // runUntil executes all actions up to a time.
 func (s *fakeCluster) runUntil(second float64) {
 	for t := storyBegin.Add(seconds(second)); len(s.due) > 0 && !s.due[0].at.After(t); {
-		x := heap.Pop(&s.due).(fakeStep)
+		x := s.due[0]
+		s.due = s.due[1:]
 		s.now = x.at
 		x.do()
 	}

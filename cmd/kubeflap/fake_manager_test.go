@@ -29,7 +29,7 @@ func hasAny(all []span, t float64) bool {
 }
 
 // showsControlPlane lets kubeflap see the control-plane Leases, with this number of API servers.
-func (s *fakeCluster) showsControlPlane(servers int) *fakeCluster {
+func (s *fakeCluster) showsControlPlane(servers int) {
 	m := &s.manager
 	m.lost = map[int]float64{}
 	m.leases = []event.ControlPlaneLease{{
@@ -41,7 +41,6 @@ func (s *fakeCluster) showsControlPlane(servers int) *fakeCluster {
 			Meta: metaOf("lease", "kube-system", name), RenewTime: s.now, Holder: name, Host: "master-" + string(rune('1'+i)),
 		})
 	}
-	return s
 }
 
 // run renews the control-plane Leases.
@@ -115,18 +114,17 @@ func (s *fakeCluster) mark(n *fakeNode) {
 
 // stops pauses the controller manager for a period. Its first pass afterwards uses outdated events from before the
 // pause.
-func (s *fakeCluster) stops(from, to float64) *fakeCluster {
+func (s *fakeCluster) stops(from, to float64) {
 	s.manager.stopped = append(s.manager.stopped, span{from, to})
-	return s.at(to, func() { s.pass(false); s.after(200*time.Millisecond, func() { s.pass(true) }) })
+	s.at(to, func() { s.pass(false); s.after(200*time.Millisecond, func() { s.pass(true) }) })
 }
 
 // withManager lets kubeflap see the controller manager's pod with its grace period.
-func (s *fakeCluster) withManager(grace time.Duration) *fakeCluster {
+func (s *fakeCluster) withManager(grace time.Duration) {
 	s.grace = grace
 	s.others = append(s.others, &event.Pod{
 		Meta: metaOf("pod", "kube-system", "kube-controller-manager-master-1"), Phase: "Running", Owner: "Node/master-1", Node: "master-1",
 		Ready:             &event.Condition{Status: event.StatusTrue, LastTransitionTime: s.now.Add(-time.Hour)},
 		ControllerManager: &event.ControllerManager{GracePeriod: grace, Version: s.version, Flags: &event.ControllerManagerFlags{}},
 	})
-	return s
 }

@@ -139,24 +139,22 @@ func (s *fakeCluster) returns(n *fakeNode) {
 }
 
 // silence cuts the kubelets of nodes off from the API for a period. Nodes are numbered from 1.
-func (s *fakeCluster) silence(from, to float64, nodes ...int) *fakeCluster {
+func (s *fakeCluster) silence(from, to float64, nodes ...int) {
 	for _, i := range nodes {
 		s.nodes[i-1].silent = append(s.nodes[i-1].silent, span{from, to})
 	}
-	return s
 }
 
 // slow sets the intervals in seconds between a node's renewals, beginning at the given second.
-func (s *fakeCluster) slow(node int, from float64, intervals ...float64) *fakeCluster {
+func (s *fakeCluster) slow(node int, from float64, intervals ...float64) {
 	for _, d := range intervals {
 		s.nodes[node-1].late = append(s.nodes[node-1].late, lateness{from, seconds(d)})
 	}
-	return s
 }
 
 // change modifies a node at the given second.
-func (s *fakeCluster) change(second float64, node int, how func(*event.Node)) *fakeCluster {
-	return s.at(second, func() {
+func (s *fakeCluster) change(second float64, node int, how func(*event.Node)) {
+	s.at(second, func() {
 		n := s.nodes[node-1]
 		how(&n.Node)
 		if !n.gone {
@@ -166,8 +164,8 @@ func (s *fakeCluster) change(second float64, node int, how func(*event.Node)) *f
 }
 
 // deletes deletes a node at the given second, and its pods shortly afterwards.
-func (s *fakeCluster) deletes(second float64, node int) *fakeCluster {
-	return s.at(second, func() {
+func (s *fakeCluster) deletes(second float64, node int) {
+	s.at(second, func() {
 		n := s.nodes[node-1]
 		n.gone = true
 		s.deleted++
@@ -180,8 +178,8 @@ func (s *fakeCluster) deletes(second float64, node int) *fakeCluster {
 }
 
 // recreates creates a deleted node again with the same name. change modifies the data that the machine reports.
-func (s *fakeCluster) recreates(second float64, node int, change func(*event.Node)) *fakeCluster {
-	return s.at(second, func() {
+func (s *fakeCluster) recreates(second float64, node int, change func(*event.Node)) {
+	s.at(second, func() {
 		n := s.nodes[node-1]
 		n.gone, n.UID, n.Taints = false, event.ParseUID(string(n.Name)+"/again"), nil
 		n.Ready = &event.Condition{Status: event.StatusTrue, Reason: "KubeletReady", LastTransitionTime: s.now.Truncate(time.Second), LastHeartbeatTime: s.now.Truncate(time.Second)}
@@ -194,8 +192,8 @@ func (s *fakeCluster) recreates(second float64, node int, change func(*event.Nod
 }
 
 // drains evicts a node's pods one by one. Their replacements start on the next nodes.
-func (s *fakeCluster) drains(second float64, node int) *fakeCluster {
-	return s.at(second, func() {
+func (s *fakeCluster) drains(second float64, node int) {
+	s.at(second, func() {
 		for i, p := range s.podsOn(s.nodes[node-1]) {
 			s.after(time.Duration(i)*5*time.Second, func() { p.stop(s, "EvictionByEvictionAPI"); p.service.replace(s, p) })
 		}
@@ -204,7 +202,7 @@ func (s *fakeCluster) drains(second float64, node int) *fakeCluster {
 
 // reboots restarts machines, which are silent for a period. Afterwards they report a new bootID and are not ready at
 // first.
-func (s *fakeCluster) reboots(from, to float64, nodes ...int) *fakeCluster {
+func (s *fakeCluster) reboots(from, to float64, nodes ...int) {
 	s.silence(from, to, nodes...)
 	for _, i := range nodes {
 		n := s.nodes[i-1]
@@ -225,11 +223,10 @@ func (s *fakeCluster) reboots(from, to float64, nodes ...int) *fakeCluster {
 			}
 		})
 	}
-	return s
 }
 
 // upgrades stops kubelets for a period and starts another version of them.
-func (s *fakeCluster) upgrades(from, to float64, nodes ...int) *fakeCluster {
+func (s *fakeCluster) upgrades(from, to float64, nodes ...int) {
 	s.silence(from, to, nodes...)
 	for _, i := range nodes {
 		n := s.nodes[i-1]
@@ -238,5 +235,4 @@ func (s *fakeCluster) upgrades(from, to float64, nodes ...int) *fakeCluster {
 			s.sendToWatch(event.Modified, &n.Node)
 		})
 	}
-	return s
 }

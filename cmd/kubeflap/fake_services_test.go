@@ -125,8 +125,8 @@ func (s *fakeCluster) edit(writer, how string) {
 }
 
 // deletesService deletes a Service at the given second, and its other objects shortly afterwards.
-func (s *fakeCluster) deletesService(second float64, v *fakeService) *fakeCluster {
-	return s.at(second, func() {
+func (s *fakeCluster) deletesService(second float64, v *fakeService) {
+	s.at(second, func() {
 		s.services = slices.DeleteFunc(s.services, func(x *fakeService) bool { return x == v })
 		s.sendToWatch(event.Deleted, &v.Service)
 		s.after(time.Second, func() {
@@ -248,8 +248,8 @@ func (v *fakeService) replace(s *fakeCluster, p *fakePod) {
 
 // updates changes the images of pods in place at the given second. The kubelet kills pod i's container kills(i) seconds
 // later. The pod is then not ready for away seconds.
-func (s *fakeCluster) updates(second float64, pods []*fakePod, kills func(i int) float64, away float64) *fakeCluster {
-	return s.at(second, func() {
+func (s *fakeCluster) updates(second float64, pods []*fakePod, kills func(i int) float64, away float64) {
+	s.at(second, func() {
 		for i, p := range pods {
 			p.Containers[0].Image += "+"
 			s.sendToWatch(event.Modified, &p.Pod)
@@ -262,8 +262,8 @@ func (s *fakeCluster) updates(second float64, pods []*fakePod, kills func(i int)
 }
 
 // write writes manual Endpoints at the given second.
-func (s *fakeCluster) write(second float64, v *fakeService, ips ...string) *fakeCluster {
-	return s.at(second, func() {
+func (s *fakeCluster) write(second float64, v *fakeService, ips ...string) {
+	s.at(second, func() {
 		v.endpoints.Addresses = byHand(ips...)
 		v.endpoints.Writer, v.endpoints.LastApplied = "kubectl-client-side-apply", true
 		v.endpoints.OtherWriter = v.endpoints.Writer

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -126,18 +125,7 @@ func recordedEvents(t *testing.T) map[string][]event.Event {
 	t.Helper()
 	all := map[string][]event.Event{}
 	for _, file := range labFiles(t, factsSuffix) {
-		recorded, err := recording.Open(strings.TrimSuffix(file, factsSuffix) + recordingSuffix)
-		if err != nil {
-			t.Fatal(err)
-		}
-		name := strings.TrimSuffix(filepath.Base(file), factsSuffix)
-		for e, err := range recorded.Events() {
-			if err != nil {
-				t.Fatal(err)
-			}
-			all[name] = append(all[name], e)
-		}
-		recorded.Close()
+		all[strings.TrimSuffix(filepath.Base(file), factsSuffix)] = eventsOf(t, strings.TrimSuffix(file, factsSuffix)+recordingSuffix)
 	}
 	return all
 }

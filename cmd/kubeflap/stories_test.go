@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -55,21 +54,6 @@ type scenario struct {
 type expectation struct {
 	at   float64
 	want string
-}
-
-// tally counts the checks and the correct results of each output.
-type tally struct {
-	mu           sync.Mutex
-	right, asked map[string]int
-}
-
-func (x *tally) count(place string, right bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.asked[place]++
-	if right {
-		x.right[place]++
-	}
 }
 
 // storyWatcher is a kubeflap that watches a fake cluster and records its events.
@@ -206,14 +190,14 @@ func seriesText(m *dto.Metric) string {
 }
 
 // check runs a story and checks the output at all times.
-func (x *scenario) check(t *testing.T, all *tally) {
+func (x *scenario) check(t *testing.T) {
 	w := newStoryWatcher(t, x.cluster())
 	next := 0
 	seen := revisions{verdicts: map[string]shownVerdict{}, entries: map[pageEvidence]bool{}}
 	for second := 5.0; next < len(x.expected); second += 5 {
 		for ; next < len(x.expected) && x.expected[next].at <= second; next++ {
 			w.runUntil(x.expected[next].at)
-			x.ask(w, x.expected[next], all)
+			x.ask(w, x.expected[next])
 		}
 		w.runUntil(second)
 		incidents := w.shown()
@@ -221,22 +205,19 @@ func (x *scenario) check(t *testing.T, all *tally) {
 		seen.check(w, incidents)
 	}
 	x.checkRecommendations(w)
-	x.checkEnd(w, all)
+	x.checkEnd(w)
 }
 
-func (x *scenario) ask(w *storyWatcher, a expectation, all *tally) {
+func (x *scenario) ask(w *storyWatcher, a expectation) {
 	incidents := w.incidents()
 	got := textOf(incidents)
-	all.count("page", got == a.want)
 	if got != a.want {
 		w.t.Errorf("the page at %g: %q, want %q", a.at, got, a.want)
 		for i := range incidents {
 			w.t.Logf("%s %s: %v", incidents[i].State, incidents[i].Summary, incidents[i].Considered)
 		}
 	}
-	metrics, page := w.verdictMetrics(incidents)
-	all.count("metrics", metrics == page && got == a.want)
-	if metrics != page {
+	if metrics, page := w.verdictMetrics(incidents); metrics != page {
 		w.t.Errorf("the metrics at %g: %q, but the page %q", a.at, metrics, page)
 	}
 }
@@ -271,7 +252,7 @@ func (x *scenario) checkVerdicts(w *storyWatcher, all []pageIncident, allowed []
 }
 
 // checkEnd checks the evidence at the end, and the advice from the recording.
-func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
+func (x *scenario) checkEnd(w *storyWatcher) {
 	incidents := w.incidents()
 	var page bytes.Buffer
 	for i := range incidents {
@@ -298,9 +279,7 @@ func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
 	if !strings.Contains(page.String(), "It is unknown whether a grace period longer") {
 		w.checkGraceTable(seconds(given.Heartbeats.Recommended))
 	}
-	got := findings(given)
-	all.count("advise", got == x.advice)
-	if got != x.advice {
+	if got := findings(given); got != x.advice {
 		w.t.Errorf("advise: %q, want %q", got, x.advice)
 	}
 }
@@ -328,34 +307,20 @@ func findings(r report.Report) string {
 	return strings.Join(texts, "; ")
 }
 
-// TestStories runs all stories and logs the number of correct results.
+// TestStories runs all stories.
 func TestStories(t *testing.T) {
 	withoutRaceDetector(t)
 	stories := append(watchedStories(t), readStories(t, "watches", "starts", "broken_watches", "recommendations")...)
-	tellStories(t, stories)
+	for _, x := range stories {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			x.check(t)
+		})
+	}
 	for _, v := range verdict.All() {
 		comesOut := func(a expectation) bool { return strings.Contains(a.want, v.String()+" ") }
 		if !slices.ContainsFunc(stories, func(x scenario) bool { return slices.ContainsFunc(x.expected, comesOut) }) {
 			t.Errorf("no story ends in the verdict %s", v)
 		}
 	}
-}
-
-func tellStories(t *testing.T, stories []scenario) {
-	total := tally{right: map[string]int{}, asked: map[string]int{}}
-	t.Run("told", func(t *testing.T) {
-		for i := range stories {
-			x := &stories[i]
-			t.Run(x.name, func(t *testing.T) {
-				t.Parallel()
-				x.check(t, &total)
-			})
-		}
-	})
-	right, places := 0, 0
-	for _, place := range []string{"page", "metrics", "advise"} {
-		t.Logf("%s: %d of %d right", place, total.right[place], total.asked[place])
-		right, places = right+total.right[place], places+total.asked[place]
-	}
-	t.Logf("%d stories: the verdict was right in %d of %d places", len(stories), right, places)
 }
