@@ -21,7 +21,8 @@ func recordSegment(t *testing.T, dir string, begins time.Time, h head) {
 	}
 	lease := &event.Lease{Meta: metaOf("Lease", "kube-node-lease", "node-1"), RenewTime: begins, DurationSeconds: 40}
 	events := []event.Event{
-		{Seen: begins, Kind: event.KindLease, Type: event.Listing}, {Seen: begins, Kind: event.KindLease, Type: event.Listed, Object: lease},
+		{Seen: begins, Kind: event.KindLease, Type: event.Listing},
+		{Seen: begins, Kind: event.KindLease, Type: event.Listed, Object: lease},
 		{Seen: begins, Kind: event.KindLease, Type: event.Synced},
 	}
 	for i := range 6 {
