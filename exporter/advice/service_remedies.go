@@ -137,7 +137,7 @@ func (a Affected) texts() (happened, remedy string) {
 	case a.Vanished:
 		return "pods of {owner} lost addresses while kubeflap was not watching",
 			"kubeflap did not see the cause. Look at the events of {name} (kubectl get events -n {namespace})."
-	case a.Replaced:
+	case a.Replaced && a.Cause == cause.PodDeleted:
 		return "pods of {owner} were replaced again and again", "Find out what deletes the pods of {name} again and again. The events of the pods (kubectl get events -n {namespace}) and the audit log show who. For a static pod, look at the kubelet's log and at the manifests on the node."
 	case a.Resolved && a.Pending:
 		return "Service {name} had manually managed addresses, and a selector that matched no pod", text.pendingRemedy

@@ -49,8 +49,10 @@ func (f *Facts) Decide() (d verdict.Decision) {
 		}}
 	case f.planned > 0 && f.planned == f.Lost:
 		is.verdict, is.because = verdict.Planned, "the pods left nodes whose departure was announced by "+f.announcedBy
-	case f.Replaced != "":
+	case f.Replaced != "" && f.Cause == cause.PodDeleted:
 		is.because = f.Replaced
+	case f.Replaced != "":
+		is.because += "; " + f.Replaced
 	case f.Cause == cause.Unknown && a.Vanished:
 		is.because = "kubeflap was not watching"
 	case f.Cause == cause.Unknown:

@@ -119,21 +119,16 @@ func checkSeen(seen time.Time) error {
 	return nil
 }
 
-// kindForm matches the kind of an event. No object has a field "kind".
+// kindForm matches the kind of an event, if it precedes the object. The labels of an object can contain any field.
 var kindForm = regexp.MustCompile(`"kind"\s*:\s*"(\w+)"`)
 
 // decodeEvent decodes a line whose fields may have any order.
 func decodeEvent(text []byte) (event.Event, error) {
-	l := line{}
-	found := kindForm.FindSubmatch(text)
-	if found == nil {
-		return event.Event{}, errors.New(`the field "kind" is missing`)
+	kind, err := kindOf(text)
+	if err != nil {
+		return event.Event{}, err
 	}
-	if err := l.Kind.UnmarshalText(found[1]); err != nil {
-		return event.Event{}, err //nolint:wrapcheck // the caller adds the line
-	}
-	kind := l.Kind
-	l.Object = event.New(kind)
+	l := line{Object: event.New(kind)}
 	if err := decodeJSON(text, &l); err != nil {
 		return event.Event{}, err
 	}
@@ -149,6 +144,24 @@ func decodeEvent(text []byte) (event.Event, error) {
 		ev.Object = l.Object
 	}
 	return ev, check(ev)
+}
+
+func kindOf(text []byte) (kind event.Kind, err error) {
+	head, _, _ := bytes.Cut(text, []byte(`"object"`))
+	if found := kindForm.FindSubmatch(head); found != nil {
+		return kind, kind.UnmarshalText(found[1]) //nolint:wrapcheck // the caller adds the line
+	}
+	var found struct {
+		Kind event.Kind `json:"kind"`
+	}
+	wrong := new(json.UnmarshalTypeError) // the line is no object, or its kind is no text
+	switch err := json.Unmarshal(text, &found); {
+	case errors.As(err, &wrong), err == nil && found.Kind == 0:
+		return 0, errors.New(`the field "kind" is missing`)
+	case err != nil:
+		return 0, decodeJSON(text, &found)
+	}
+	return found.Kind, nil
 }
 
 // decodeJSON decodes a line. It truncates errors, because they may quote megabytes of input.

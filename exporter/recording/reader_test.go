@@ -58,6 +58,7 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		{"no version", `{"kubeflap":"recording"}`, 0, `recording test.jsonl, line 1: the format version is 0, but this kubeflap only reads version 2`},
 		{"a header with a wrong field", `{"kubeflap":"recording","version":2,"title":5}`, 0, `recording test.jsonl, line 1: bad JSON: cannot unmarshal number into Go struct field Header.title of type string`},
 		{"bad JSON", goodHeader + goodEvent + "{\"kind\":\"pods\"]\n" + goodEvent, 1, `recording test.jsonl, line 3: bad JSON: invalid character ']' after object key:value pair`},
+		{"the object before the kind", goodHeader + `{"object":{"name":"web","labels":{"kind":"frontend"}},"type":"added","kind":"pods","seen":"2026-03-01T12:00:00Z"}` + "\n[]\n", 1, `recording test.jsonl, line 3: the field "kind" is missing`},
 		{"two events in a line", goodHeader + strings.TrimSpace(goodEvent) + goodEvent, 0, `recording test.jsonl, line 2: bad JSON: invalid character '{' after top-level value`},
 		{"a line that is no object", goodHeader + "[]\n", 0, `recording test.jsonl, line 2: the field "kind" is missing`},
 		{"a cut line", goodHeader + goodEvent + goodEvent[:50], 1, `recording test.jsonl, line 3: the recording is cut short here`},

@@ -134,7 +134,7 @@ func (l *Ledger) judgeShort(f *judge.NodeLoss) {
 	}
 }
 
-// revisit reconsiders final decisions, because later silences of other nodes may provide more incident. It considers
+// revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It considers
 // only undecided verdicts and, if nodes fell silent one after another, verdicts that blame a single node.
 func (l *Ledger) revisit(f *judge.NodeLoss, t time.Time) {
 	inTurn, revisited := judge.SuccessiveSilences(f) != nil, 0

@@ -27,6 +27,8 @@ type Ongoing struct {
 	// Recovered is the time by which everything had recovered, or zero.
 	Recovered time.Time            `json:"recovered,omitzero"`
 	Outages   []transition.Service `json:"outages,omitempty"`
+	// Nodes holds the nodes that have not recovered.
+	Nodes []string `json:"nodes,omitempty"`
 	// Lost holds the losses of addresses that have not been ready since.
 	Lost []transition.AddressLost `json:"lost,omitempty"`
 }
@@ -50,8 +52,11 @@ func (q *Reader) Past(t time.Time) Past {
 		for open := range r.Open {
 			if service, ok := open.IsOutage(); ok {
 				x.Outages = append(x.Outages, service)
+			} else if node, ok := open.IsNode(); ok {
+				x.Nodes = append(x.Nodes, node)
 			}
 		}
+		slices.Sort(x.Nodes)
 		p.Ongoing = append(p.Ongoing, x)
 	}
 	return p
@@ -71,6 +76,16 @@ func (q *Reader) Restore(p Past, t time.Time) {
 func (q *Earlier) SubjectOfOutage(x transition.Service, now time.Time) (subject incident.Subject, ok bool) {
 	for _, o := range q.all {
 		if slices.Contains(o.Outages, x) && !now.After(q.until) {
+			return o.Subject, true
+		}
+	}
+	return subject, false
+}
+
+// SubjectOfNode returns the subject of the incident to which a node's loss belonged before kubeflap's observation.
+func (q *Earlier) SubjectOfNode(name string, now time.Time) (subject incident.Subject, ok bool) {
+	for _, o := range q.all {
+		if slices.Contains(o.Nodes, name) && !now.After(q.until) {
 			return o.Subject, true
 		}
 	}

@@ -3,6 +3,7 @@
 package departure
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,14 +35,10 @@ const (
 
 // Departure holds the announcements of one node's departure. The zero value has no announcements.
 type Departure struct {
-	// `now` is the current announcement, and `before` is the previous one. Neither is a cordon. Consecutive
-	// announcements without a gap are merged into `before`, which keeps the reason and the start of the first
-	// announcement.
-	now, before announcement
-	// `cordon` is the current cordon. `sound` is set if the node was Ready when it was cordoned, and had been healthy for
-	// longer than troubleBefore.
-	cordon announcement
-	sound  bool
+	// `all` holds the current announcements and those that have ended recently, oldest first.
+	all []announcement
+	// `sound` is set if the node was Ready when it was cordoned, and had been healthy for longer than troubleBefore.
+	sound bool
 	// `pods` is the number of running pods, without DaemonSet pods and static pods. `emptied` is the time at which the
 	// last of them left, or zero.
 	pods    int
@@ -50,8 +47,7 @@ type Departure struct {
 	firstEviction, lastEviction time.Time
 }
 
-// announcement is an announcement by a taint, a deletion, a condition or a cordon. reason is empty if there is no
-// announcement. `since` is the time at which kubeflap first saw the announcement. `made` is the time at which it was
+// announcement is an announcement by a taint, a deletion, a condition or a cordon. `since` is the time at which kubeflap first saw the announcement. `made` is the time at which it was
 // made. If kubeflap did not see this, `made` is a time by the clock of the client that made it. `until` is the
 // announcement's end, or zero for the current announcement.
 type announcement struct {
@@ -61,7 +57,7 @@ type announcement struct {
 }
 
 func (a *announcement) in(t time.Time) bool {
-	return a.reason != "" && !a.since.After(t) && (a.until.IsZero() || t.Before(a.until))
+	return !a.since.After(t) && (a.until.IsZero() || t.Before(a.until))
 }
 
 // SetPods records the number of pods that run on the node at t, without DaemonSet pods and static pods.
@@ -91,53 +87,53 @@ func (d *Departure) isEvicting(t time.Time) bool {
 	return !d.firstEviction.IsZero() && !d.firstEviction.After(t) && t.Sub(d.lastEviction) <= evictingFor
 }
 
+// keepEnded is the time for which an announcement is kept after its end. The silence of a node is judged later than it
+// begins.
+const keepEnded = time.Hour
+
 // Note handles a Node event. `first` is set if the node has not been seen before. `troubled` is the last time at which the
 // node's heartbeat became late or the node became not Ready.
 func (d *Departure) Note(e event.Event, o *event.Node, first bool, troubled time.Time, isReady bool) {
-	is := announcementOf(o)
-	is.since = e.Seen
-	if !first && e.Type != event.Listed || is.made.IsZero() || is.made.After(e.Seen) {
-		is.made = e.Seen
-	}
-	if is.reason != d.now.reason || is.name != d.now.name {
-		d.change(is)
-	}
-	switch {
-	case !o.Unschedulable:
-		d.cordon = announcement{}
-	case d.cordon.reason == "":
-		d.cordon = announcement{reason: Cordon, since: e.Seen, made: e.Seen}
-		d.sound = e.Seen.Sub(troubled) > troubleBefore && isReady
-	}
-}
-
-// change replaces the current announcement. A maintenance tool can replace one condition with another, even while the
-// node is silent. The departure then counts as announced since the first condition.
-func (d *Departure) change(to announcement) {
-	if d.now.reason != "" {
-		if d.before.until.IsZero() || !d.before.until.Equal(d.now.since) {
-			d.before = d.now
+	now := announcementsOf(o)
+	for i := range d.all {
+		if a := &d.all[i]; a.until.IsZero() && !slices.ContainsFunc(now, a.isSame) {
+			a.until = e.Seen
 		}
-		d.before.until = to.since
 	}
-	d.now = to
+	d.all = slices.DeleteFunc(d.all, func(a announcement) bool { return !a.until.IsZero() && e.Seen.Sub(a.until) > keepEnded })
+	for _, a := range now {
+		if slices.ContainsFunc(d.all, func(x announcement) bool { return x.until.IsZero() && x.isSame(a) }) {
+			continue
+		}
+		if a.since = e.Seen; !first && e.Type != event.Listed || a.made.IsZero() || a.made.After(e.Seen) {
+			a.made = e.Seen
+		}
+		if d.all = append(d.all, a); a.reason == Cordon {
+			d.sound = e.Seen.Sub(troubled) > troubleBefore && isReady
+		}
+	}
 }
 
-func announcementOf(o *event.Node) announcement {
+func (a *announcement) isSame(b announcement) bool { return a.reason == b.reason && a.name == b.name }
+
+func announcementsOf(o *event.Node) (all []announcement) {
 	for i := range o.Taints {
 		if x := &o.Taints[i]; event.IsRemovalTaint(x.Key) {
-			return announcement{reason: Taint, name: x.Key, made: added(x)}
+			all = append(all, announcement{reason: Taint, name: x.Key, made: added(x)})
 		}
 	}
 	if !o.DeletionTimestamp.IsZero() {
-		return announcement{reason: Deletion, made: o.DeletionTimestamp}
+		all = append(all, announcement{reason: Deletion, made: o.DeletionTimestamp})
 	}
 	for _, c := range o.Lifecycle {
 		if c.Status == event.StatusTrue {
-			return announcement{reason: Condition, name: string(c.Type), made: c.LastTransitionTime}
+			all = append(all, announcement{reason: Condition, name: string(c.Type), made: c.LastTransitionTime})
 		}
 	}
-	return announcement{}
+	if o.Unschedulable {
+		all = append(all, announcement{reason: Cordon})
+	}
+	return all
 }
 
 // added returns the time at which a taint was added, or zero if unknown. The Cluster Autoscaler writes this time to the
@@ -152,19 +148,24 @@ func added(x *event.Taint) time.Time {
 	return time.Time{}
 }
 
-// inEffect returns the announcement that was in effect at t, or nil. It ignores whether the departure makes progress.
-func (d *Departure) inEffect(t time.Time) *announcement {
-	for _, a := range [...]*announcement{&d.now, &d.before, &d.cordon} {
-		if a.in(t) && (a.reason != Cordon || d.sound) {
-			return a
+// inEffect returns the announcement because of which the node was expected to depart at t, or nil. Of several, it is the
+// oldest that is no cordon. `lapsed` is the newest announcement that was in effect, but no longer counted, or nil.
+func (d *Departure) inEffect(t time.Time) (counts, lapsed *announcement) {
+	for i := range d.all {
+		switch a := &d.all[i]; {
+		case !a.in(t) || a.reason == Cordon && !d.sound:
+		case !d.progresses(a.made, t):
+			lapsed = a
+		case counts == nil || counts.reason == Cordon:
+			counts = a
 		}
 	}
-	return nil
+	return counts, lapsed
 }
 
 // At returns the reason for which the node was expected to depart at t, or an empty string.
 func (d *Departure) At(t time.Time) Reason {
-	if a := d.inEffect(t); a != nil && d.progresses(a.made, t) {
+	if a, _ := d.inEffect(t); a != nil {
 		return a.reason
 	}
 	return ""
@@ -173,25 +174,27 @@ func (d *Departure) At(t time.Time) Reason {
 // Announced describes the announcement because of which the node was expected to depart at t. It returns an empty
 // string if there was none.
 func (d *Departure) Announced(t time.Time) string {
-	if a := d.inEffect(t); a != nil && d.progresses(a.made, t) {
-		return a.text()
-	}
-	return ""
+	a, _ := d.inEffect(t)
+	return a.text()
 }
 
-// AnnouncedEviction is like Announced, for a pod that was evicted at t. An eviction through the Eviction API from a
+// AnnouncedEviction is like Announced, for a pod that was evicted through the Eviction API at t. Such an eviction from a
 // cordoned node is planned, even if the cordon does not announce the node's departure.
 func (d *Departure) AnnouncedEviction(t time.Time) string {
-	if text := d.Announced(t); text != "" || !d.cordon.in(t) || !d.isEvicting(t) {
+	if text := d.Announced(t); text != "" {
 		return text
 	}
-	return d.cordon.text()
+	i := slices.IndexFunc(d.all, func(a announcement) bool { return a.reason == Cordon && a.in(t) })
+	if i < 0 {
+		return ""
+	}
+	return d.all[i].text()
 }
 
 // Lapsed describes an announcement that was in effect at t but no longer counted, because the departure made no
-// progress. `age` is its age at t. The text is empty if there was none.
+// progress. `age` is its age at t. The text is empty if there was none, or if another announcement counted.
 func (d *Departure) Lapsed(t time.Time) (text string, age time.Duration) {
-	if a := d.inEffect(t); a != nil && !d.progresses(a.made, t) {
+	if counts, a := d.inEffect(t); counts == nil && a != nil {
 		return a.text(), t.Sub(a.made)
 	}
 	return "", 0
@@ -201,13 +204,17 @@ func (d *Departure) Lapsed(t time.Time) (text string, age time.Duration) {
 // age, and cordons of unhealthy nodes. Use it for the first list of Nodes, which does not always show the age of
 // announcements.
 func (d *Departure) AnnouncedNow() string {
-	if d.now.reason == "" {
-		return d.cordon.text()
+	i := slices.IndexFunc(d.all, func(a announcement) bool { return a.until.IsZero() })
+	if i < 0 {
+		return ""
 	}
-	return d.now.text()
+	return d.all[i].text()
 }
 
 func (a *announcement) text() string {
+	if a == nil {
+		return ""
+	}
 	switch a.reason {
 	case Taint:
 		return "the taint " + a.name
@@ -231,12 +238,26 @@ type Past struct {
 
 // Past returns what to pass to Restore. ok is false if the node is not cordoned.
 func (d *Departure) Past() (p Past, ok bool) {
-	return Past{d.cordon.since, d.sound, d.emptied}, d.cordon.reason != ""
+	c := d.cordon()
+	if c == nil {
+		return p, false
+	}
+	return Past{c.since, d.sound, d.emptied}, true
 }
 
 // Restore takes over an earlier Past, if the node is still cordoned. Call it after the first Note.
 func (d *Departure) Restore(p Past) {
-	if d.cordon.reason != "" {
-		d.cordon.since, d.cordon.made, d.sound, d.emptied = p.Since, p.Since, p.Sound, p.Emptied
+	if c := d.cordon(); c != nil {
+		c.since, c.made, d.sound, d.emptied = p.Since, p.Since, p.Sound, p.Emptied
 	}
+}
+
+// cordon returns the current cordon, or nil.
+func (d *Departure) cordon() *announcement {
+	for i := range d.all {
+		if a := &d.all[i]; a.reason == Cordon && a.until.IsZero() {
+			return a
+		}
+	}
+	return nil
 }

@@ -67,7 +67,9 @@ type Changed struct {
 
 // entry is the stored form of an address of an object. IPv6 addresses are in Source.ipv6.
 type entry struct {
-	id     event.UID
+	id event.UID
+	// `place` is the place of the address in its object.
+	place  int32
 	ipv4   [4]byte
 	state  State
 	manual bool
@@ -80,7 +82,7 @@ func newAddress(held []event.Address, place int) Address {
 }
 
 func (h *Source) pack(a Address) entry {
-	e := entry{id: a.ID, state: a.State, manual: a.Manual}
+	e := entry{id: a.ID, place: int32(a.place), state: a.State, manual: a.Manual}
 	switch {
 	case a.IP.Is4():
 		e.ipv4 = a.IP.As4()
@@ -93,7 +95,7 @@ func (h *Source) pack(a Address) entry {
 	return e
 }
 
-// addresses returns the addresses of an object, in the order of the object.
+// addresses returns the addresses of an object, sorted by ID.
 func (h *Source) addresses() []Address {
 	all := make([]Address, len(h.entries))
 	for i, e := range h.entries {
@@ -101,7 +103,7 @@ func (h *Source) addresses() []Address {
 		if e.ipv4 == [4]byte{} {
 			ip = h.ipv6[e.id]
 		}
-		all[i] = Address{e.id, ip, e.manual, e.state, i}
+		all[i] = Address{e.id, ip, e.manual, e.state, int(e.place)}
 	}
 	return all
 }
@@ -116,13 +118,14 @@ func distinct(all []Address) []Address {
 // same addresses as before, they are in the order of the object.
 func (h *Source) replace(held []event.Address) (all []Changed) {
 	if h.isUnmoved(held) {
-		for i := range held {
-			if was := h.entries[i].state; was != stateOf(&held[i]) {
-				a := newAddress(held, i)
+		for i, e := range h.entries {
+			if e.state != stateOf(&held[e.place]) {
+				a := newAddress(held, int(e.place))
 				h.entries[i] = h.pack(a)
-				all = append(all, Changed{a, was})
+				all = append(all, Changed{a, e.state})
 			}
 		}
+		slices.SortFunc(all, func(a, b Changed) int { return a.place - b.place })
 		return all
 	}
 	after := make([]Address, len(held))
@@ -134,7 +137,6 @@ func (h *Source) replace(held []event.Address) (all []Changed) {
 	if !slices.ContainsFunc(all, func(c Changed) bool { return c.Was == Absent || c.State == Absent }) {
 		slices.SortFunc(all, func(a, b Changed) int { return a.place - b.place })
 	}
-	slices.SortFunc(after, func(a, b Address) int { return a.place - b.place })
 	h.entries, h.ipv6 = make([]entry, len(after)), nil
 	for i, a := range after {
 		h.entries[i] = h.pack(a)
@@ -145,12 +147,9 @@ func (h *Source) replace(held []event.Address) (all []Changed) {
 // isUnmoved reports whether an object has the same addresses as before, each in the same place. Almost all updates of an
 // object change only the states of its addresses.
 func (h *Source) isUnmoved(held []event.Address) bool {
-	for i := range min(len(h.entries), len(held)) {
-		if h.entries[i].id != held[i].UID {
-			return false
-		}
-	}
-	return len(h.entries) == len(held)
+	return len(h.entries) == len(held) && !slices.ContainsFunc(h.entries, func(e entry) bool {
+		return int(e.place) >= len(held) || held[e.place].UID != e.id // a longer object can have had an address twice
+	})
 }
 
 // Compare compares two lists of addresses. The second list is distinct. The changes are sorted by ID.
@@ -198,7 +197,7 @@ func (s *Service) stateOf(id event.UID, read event.Kind, except *Source) (is Sta
 		if h == except || h.Kind != read {
 			continue
 		}
-		if i := slices.IndexFunc(h.entries, func(e entry) bool { return e.id == id }); i >= 0 {
+		if i, found := slices.BinarySearchFunc(h.entries, id, func(e entry, id event.UID) int { return order(e.id, id) }); found {
 			is = best(is, h.entries[i].state)
 		}
 	}

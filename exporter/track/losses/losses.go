@@ -20,7 +20,7 @@ type nodeFacts interface {
 	// Announced describes the departure announcement that was in effect at t, such as a taint or a cordon. It returns
 	// an empty string if there was none.
 	Announced(node string, t time.Time) string
-	// AnnouncedEviction is like Announced, for a pod that was evicted at t.
+	// AnnouncedEviction is like Announced, for a pod that was evicted through the Eviction API at t.
 	AnnouncedEviction(node string, t time.Time) string
 }
 
@@ -157,10 +157,10 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 	if pod := q.pods.Named(c.ID); pod.Name != "" {
 		c.Pod = pod
 	}
-	switch {
-	case why == cause.PodEvicted:
+	switch p, _ := q.pods.Recall(c.ID); {
+	case why == cause.PodEvicted && p != nil && p.EvictedByAPI:
 		c.Announced = q.nodes.AnnouncedEviction(c.Pod.Node, c.Time)
-	case why == cause.PodDeleted, c.Vanished:
+	case why == cause.PodEvicted, why == cause.PodDeleted, c.Vanished:
 		c.Announced = q.nodes.Announced(c.Pod.Node, c.Time)
 	}
 	if why.OfNode() {

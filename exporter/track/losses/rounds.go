@@ -26,7 +26,8 @@ func (q *Losses) noteReplaced(l *Loss) {
 	if !c.Cause.EndsPod() || c.Announced != "" {
 		return
 	}
-	s.replaced = slices.DeleteFunc(append(s.replaced, replacement{c.Time, l.Of, c.Pod.Owner}), func(x replacement) bool { return c.Time.Sub(x.at) > roundWithin })
+	s.replaced = append(s.replaced, replacement{c.Time, l.Of, c.Pod.Owner})
+	s.ForgetReplaced(c.Time)
 	losses, most := 0, 0
 	for _, x := range s.replaced {
 		if x.owner == c.Pod.Owner {
@@ -35,5 +36,13 @@ func (q *Losses) noteReplaced(l *Loss) {
 	}
 	if losses > most {
 		q.Report(s, transition.PodsReplacedAgain{At: c.At, Address: c.Address, Cause: c.Cause, Losses: losses, Of: most})
+	}
+}
+
+// ForgetReplaced drops the losses that are too old to count at t.
+func (s *Service) ForgetReplaced(t time.Time) {
+	s.replaced = slices.DeleteFunc(s.replaced, func(x replacement) bool { return t.Sub(x.at) > roundWithin })
+	if len(s.replaced) == 0 {
+		s.replaced = nil
 	}
 }

@@ -118,7 +118,7 @@ func (x *Nodes) Announced(name string, t time.Time) string {
 	return n.departure.Announced(t)
 }
 
-// AnnouncedEviction is like Announced, for a pod that was evicted at t.
+// AnnouncedEviction is like Announced, for a pod that was evicted through the Eviction API at t.
 func (x *Nodes) AnnouncedEviction(name string, t time.Time) string {
 	n := x.existing(name)
 	if n == nil {

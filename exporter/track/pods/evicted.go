@@ -26,7 +26,7 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 		return
 	}
 	p.RemovalCause = removalCauseOf(o)
-	if p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI {
+	if p.EvictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; p.EvictedByAPI {
 		x.nodes.PodEvicted(o.Node, t)
 	}
 	if p.RemovalCause != cause.PodEvicted || o.Disruption != byTaint {

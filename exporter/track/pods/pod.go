@@ -41,6 +41,8 @@ type Pod struct {
 	short uint8
 	// RemovalCause is the reason why the pod's addresses are removed permanently, or Unknown if they stay.
 	RemovalCause cause.Cause
+	// EvictedByAPI is set if the pod was evicted through the Eviction API.
+	EvictedByAPI bool
 }
 
 // past holds what few pods have.

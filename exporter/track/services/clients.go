@@ -222,6 +222,7 @@ func (x *batching) forget(all map[owned]*service, t time.Time) {
 	}
 	x.forgotten = t
 	for _, s := range all {
+		s.ForgetReplaced(t)
 		c := s.clients
 		if c == nil {
 			continue

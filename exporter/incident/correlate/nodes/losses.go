@@ -91,7 +91,9 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 		n.leave() // the node had recovered, and its new loss belongs to a grace-period incident
 	}
 	s := incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
-	switch {
+	switch earlier, wasLost := l.SubjectOfNode(n.name, t); {
+	case x.Found && wasLost:
+		s = earlier
 	case x.InTime():
 		s.Kind, s.Name = incident.KindControllerManager, "kube-controller-manager"
 	case short:
