@@ -154,6 +154,9 @@ func NewFacts(s Subject) Facts {
 // AddNode adds a node to the affected nodes.
 func (f *Facts) AddNode(name string) { f.nodes.at(name) }
 
+// NodeNames returns the names of the nodes, sorted.
+func (f *Facts) NodeNames() []string { return slices.Sorted(slices.Values(f.nodes.keys)) }
+
 // AddSilence adds a silence of a node.
 func (f *Facts) AddSilence(x *silence.Silence) {
 	if slices.Contains(f.Silences, x) {

@@ -53,9 +53,6 @@ func (x Open) IsOutage() (service transition.Service, ok bool) {
 	return x.Service, x.kind == openOutage
 }
 
-// IsNode returns the name of the node, if x is a node.
-func (x Open) IsNode() (name string, ok bool) { return x.Service.Name, x.kind == openNode }
-
 // has reports whether anything of a kind has not recovered.
 func (o OpenSet) has(kind openKind) bool {
 	for x := range o {

@@ -27,7 +27,7 @@ type Ongoing struct {
 	// Recovered is the time by which everything had recovered, or zero.
 	Recovered time.Time            `json:"recovered,omitzero"`
 	Outages   []transition.Service `json:"outages,omitempty"`
-	// Nodes holds the nodes that have not recovered.
+	// Nodes holds the nodes of an incident of nodes.
 	Nodes []string `json:"nodes,omitempty"`
 	// Lost holds the losses of addresses that have not been ready since.
 	Lost []transition.AddressLost `json:"lost,omitempty"`
@@ -52,11 +52,11 @@ func (q *Reader) Past(t time.Time) Past {
 		for open := range r.Open {
 			if service, ok := open.IsOutage(); ok {
 				x.Outages = append(x.Outages, service)
-			} else if node, ok := open.IsNode(); ok {
-				x.Nodes = append(x.Nodes, node)
 			}
 		}
-		slices.Sort(x.Nodes)
+		if r.IsAboutNodes() {
+			x.Nodes = r.NodeNames() // some may have recovered since t
+		}
 		p.Ongoing = append(p.Ongoing, x)
 	}
 	return p
