@@ -25,7 +25,10 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 	if p.RemovalCause != cause.Unknown {
 		return
 	}
-	p.RemovalCause = removalCauseOf(o)
+	if p.RemovalCause = removalCauseOf(o); p.RemovalCause == cause.Unknown {
+		return
+	}
+	p.note().removalVersion = x.watches.Version()
 	if p.EvictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; p.EvictedByAPI {
 		x.nodes.PodEvicted(o.Node, t)
 	}
@@ -41,6 +44,12 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 		tolerates = o.ToleratesNotReady
 	}
 	x.found.Add(transition.PodEvicted{At: transition.At{Time: t}, Pod: p.named(), Status: status, After: t.Sub(since), Tolerates: tolerates})
+}
+
+// RemovedBefore reports whether RemovalCause was decided before the write with a resourceVersion, or whether the order is
+// unknown.
+func (p *Pod) RemovedBefore(version uint64) bool {
+	return version == 0 || p.was().removalVersion < version
 }
 
 // shortToleration is the longest toleration that counts as short, in seconds. A reboot of a node usually takes longer.

@@ -56,6 +56,8 @@ type past struct {
 	// Ready with the new container. readyAgain is set if Ready turned True with the new container. inRotation is set if
 	// the pod was Ready when the image changed.
 	replaced, updateDone, readyAgain, inRotation bool
+	// removalVersion is the resourceVersion of the write that set RemovalCause, or 0 if it is unknown.
+	removalVersion uint64
 	// deletedAt is the time at which kubeflap saw the deletion of the pod, or 0.
 	deletedAt event.Moment
 }
