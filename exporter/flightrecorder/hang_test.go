@@ -46,6 +46,7 @@ func TestADiskThatHangs(t *testing.T) {
 		}
 		close(works)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		n.from = now()
 		n.tell("B")
 		if again := n.to.Status(); !again.Recording || again.Err != nil || again.Gaps != 1 || again.Lost != lost {
