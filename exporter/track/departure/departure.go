@@ -148,8 +148,8 @@ func added(x *event.Taint) time.Time {
 	return time.Time{}
 }
 
-// inEffect returns the announcement because of which the node was expected to depart at t, or nil. Of several, it is the
-// oldest that is no cordon. `lapsed` is the newest announcement that was in effect, but no longer counted, or nil.
+// inEffect returns the announcement that counted at t, or nil. Of several, it is the oldest that is no cordon. `lapsed` is
+// the newest announcement that was in effect, but no longer counted, or nil.
 func (d *Departure) inEffect(t time.Time) (counts, lapsed *announcement) {
 	for i := range d.all {
 		switch a := &d.all[i]; {
@@ -171,8 +171,7 @@ func (d *Departure) At(t time.Time) Reason {
 	return ""
 }
 
-// Announced describes the announcement because of which the node was expected to depart at t. It returns an empty
-// string if there was none.
+// Announced describes the announcement that counted at t. It returns an empty string if there was none.
 func (d *Departure) Announced(t time.Time) string {
 	a, _ := d.inEffect(t)
 	return a.text()

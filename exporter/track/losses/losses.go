@@ -158,7 +158,7 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 		c.Pod = pod
 	}
 	switch p, _ := q.pods.Recall(c.ID); {
-	case why == cause.PodEvicted && p != nil && p.EvictedByAPI:
+	case why == cause.PodEvicted && p != nil && p.EvictedByAPI():
 		c.Announced = q.nodes.AnnouncedEviction(c.Pod.Node, c.Time)
 	case why == cause.PodEvicted, why == cause.PodDeleted, c.Vanished:
 		c.Announced = q.nodes.Announced(c.Pod.Node, c.Time)

@@ -29,7 +29,7 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 		return
 	}
 	p.note().removalVersion = x.watches.Version()
-	if p.EvictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; p.EvictedByAPI {
+	if p.past.evictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; p.past.evictedByAPI {
 		x.nodes.PodEvicted(o.Node, t)
 	}
 	if p.RemovalCause != cause.PodEvicted || o.Disruption != byTaint {
@@ -45,6 +45,9 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 	}
 	x.found.Add(transition.PodEvicted{At: transition.At{Time: t}, Pod: p.named(), Status: status, After: t.Sub(since), Tolerates: tolerates})
 }
+
+// EvictedByAPI reports whether the pod was evicted through the Eviction API.
+func (p *Pod) EvictedByAPI() bool { return p.was().evictedByAPI }
 
 // RemovedBefore reports whether RemovalCause was decided before the write with a resourceVersion, or whether the order is
 // unknown.

@@ -41,8 +41,6 @@ type Pod struct {
 	short uint8
 	// RemovalCause is the reason why the pod's addresses are removed permanently, or Unknown if they stay.
 	RemovalCause cause.Cause
-	// EvictedByAPI is set if the pod was evicted through the Eviction API.
-	EvictedByAPI bool
 }
 
 // past holds what few pods have.
@@ -56,8 +54,10 @@ type past struct {
 	// Ready with the new container. readyAgain is set if Ready turned True with the new container. inRotation is set if
 	// the pod was Ready when the image changed.
 	replaced, updateDone, readyAgain, inRotation bool
-	// removalVersion is the resourceVersion of the write that set RemovalCause, or 0 if it is unknown.
+	// removalVersion is the resourceVersion of the write that set RemovalCause, or 0 if it is unknown. evictedByAPI is set
+	// if the pod was evicted through the Eviction API.
 	removalVersion uint64
+	evictedByAPI   bool
 	// deletedAt is the time at which kubeflap saw the deletion of the pod, or 0.
 	deletedAt event.Moment
 }
