@@ -47,9 +47,10 @@ type Departure struct {
 	firstEviction, lastEviction time.Time
 }
 
-// announcement is an announcement by a taint, a deletion, a condition or a cordon. `since` is the time at which kubeflap first saw the announcement. `made` is the time at which it was
-// made. If kubeflap did not see this, `made` is a time by the clock of the client that made it. `until` is the
-// announcement's end, or zero for the current announcement.
+// announcement is an announcement by a taint, a deletion, a condition or a cordon. `since` is the time at which
+// kubeflap first saw the announcement. `made` is the time at which it was made. If kubeflap did not see this, `made` is
+// a time by the clock of the client that made it. `until` is the announcement's end, or zero for the current
+// announcement.
 type announcement struct {
 	reason             Reason
 	name               string
