@@ -1,0 +1,27 @@
+package cause
+
+// Class says whether a lost address, an outage or a period of not Ready was expected. It is decided once, where the loss
+// is counted. The label `class` of metrics has its value.
+type Class uint8
+
+// The classes. Unplanned is the class of everything that no other class explains.
+const (
+	// Unplanned means that nothing announced or explains it.
+	Unplanned Class = iota
+	// Planned means that the departure of the node or of the pod was announced before.
+	Planned
+	// Rollout means that the pods' owner replaces them by pods of another revision.
+	Rollout
+	// ScaledToZero means that the pods' owner wants no pods.
+	ScaledToZero
+	// Found means that it was so when kubeflap started, and nothing proves that it was otherwise before.
+	Found
+
+	// NumClasses is the number of classes, for arrays indexed by Class.
+	NumClasses
+)
+
+var classes = [NumClasses]string{"unplanned", "planned", "rollout", "scaled_to_zero", "found"}
+
+// String returns the value of the label `class`.
+func (c Class) String() string { return classes[c] }
