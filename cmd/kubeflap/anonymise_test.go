@@ -29,6 +29,8 @@ func fillNames(v reflect.Value, name string) {
 	case *event.Status:
 		*at = event.StatusTrue
 		return
+	case *event.Kind:
+		return // the event has it
 	}
 	switch v.Kind() {
 	case reflect.Struct:
@@ -59,7 +61,7 @@ func fillNames(v reflect.Value, name string) {
 // namedEvents returns a list, changes and a broken watch of each resource. Every field of every object has a value.
 func namedEvents(t *testing.T, now time.Time) (all []event.Event) {
 	t.Helper()
-	for _, kind := range append(event.Kinds(), event.KindCluster, event.KindControlPlaneLease) {
+	for _, kind := range append(append(event.Kinds(), event.KindCluster), event.OptionalKinds()...) {
 		for typ := event.Added; typ <= event.DirectReadUnanswered; typ++ {
 			if kind == event.KindCluster && typ != event.Added && typ != event.Modified && typ != event.Listed {
 				continue

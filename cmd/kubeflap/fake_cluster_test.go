@@ -174,7 +174,7 @@ func (s *fakeCluster) freezes(k event.Kind, from, to float64) {
 func (s *fakeCluster) cutsOff(from, to float64) {
 	s.cut = append(s.cut, span{from, to})
 	s.manager.cut = s.cut
-	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
+	for _, k := range append(event.Kinds(), event.OptionalKinds()...) {
 		s.freezes(k, from, to)
 	}
 }
@@ -270,7 +270,7 @@ func (s *fakeCluster) start() {
 // watch starts kubeflap, which lists all resources.
 func (s *fakeCluster) watch() {
 	s.sink(event.Event{Seen: s.now, Kind: event.KindCluster, Type: event.Listed, Object: &event.Cluster{Version: s.version}})
-	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
+	for _, k := range append(event.Kinds(), event.OptionalKinds()...) {
 		if !s.watches[k].late {
 			s.list(k)
 		}

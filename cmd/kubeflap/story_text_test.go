@@ -193,7 +193,7 @@ func (a act) duration(i int) time.Duration {
 func (a act) kinds() (all []event.Kind) {
 	for _, word := range a.args {
 		if word == "all" {
-			return append(event.Kinds(), event.KindControlPlaneLease)
+			return append(event.Kinds(), event.OptionalKinds()...)
 		}
 		var k event.Kind
 		if err := k.UnmarshalText([]byte(word)); err != nil {

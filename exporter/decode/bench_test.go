@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +19,9 @@ const uid = "5a2c0c0e-7d39-4d1c-9fb4-6b6cb0a1d4a1"
 
 // BenchmarkObject reads objects of realistic size.
 func BenchmarkObject(b *testing.B) {
-	for kind, object := range map[event.Kind]typed{event.KindPod: realPod(), event.KindEndpointSlice: realSlice(100)} {
+	for kind, object := range map[event.Kind]typed{
+		event.KindPod: realPod(), event.KindEndpointSlice: realSlice(100), event.KindDeployment: realDeployment(),
+	} {
 		data, err := object.Marshal()
 		if err != nil {
 			b.Fatal(err)
@@ -77,6 +80,21 @@ func realPod() *corev1.Pod {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: "True", LastTransitionTime: began})
 	}
 	return p
+}
+
+func realDeployment() *appsv1.Deployment {
+	pod := realPod()
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: uid, ResourceVersion: "123456", Generation: 12, ManagedFields: pod.ManagedFields},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": "web", "app.kubernetes.io/instance": "web"}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}, Spec: pod.Spec},
+		},
+		Status: appsv1.DeploymentStatus{ObservedGeneration: 12, Replicas: 3, Conditions: []appsv1.DeploymentCondition{
+			{Type: "Available", Status: "True", Reason: "MinimumReplicasAvailable", Message: "Deployment has minimum availability."},
+			{Type: "Progressing", Status: "True", Reason: "NewReplicaSetAvailable", Message: `ReplicaSet "web-7d9c5b6f4" has successfully progressed.`},
+		}},
+	}
 }
 
 func realSlice(addresses int) *discoveryv1.EndpointSlice {

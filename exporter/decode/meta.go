@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
@@ -13,6 +15,7 @@ const (
 	metaNamespace       = 3
 	metaUID             = 5
 	metaResourceVersion = 6
+	metaGeneration      = 7
 	metaDeletion        = 9
 	metaLabels          = 11
 	metaAnnotations     = 12
@@ -43,30 +46,30 @@ const (
 	maxCachedLabelBytes = 2048
 )
 
-// labelSet is a cached label set.
+// labelSet is a cached set of labels, or of the labels in a selector.
 type labelSet struct {
 	// `raw` holds the encoded entries, each preceded by its length.
 	raw    string
 	labels map[string]string
 }
 
-// labels returns an object's labels as a non-nil map. It caches maps, because all pods of a ReplicaSet have the same
-// labels, and each event of a pod repeats them.
-func (r *Reader) labels(meta []byte) map[string]string {
+// labels returns labels as a non-nil map. It caches maps, because all pods of a ReplicaSet have the same labels, and each
+// event of a pod repeats them.
+func (r *Reader) labels(data []byte, number protowire.Number) map[string]string {
 	r.rawLabels = r.rawLabels[:0]
-	for entry := range r.list(meta, metaLabels) {
+	for entry := range r.list(data, number) {
 		r.rawLabels = append(binary.AppendUvarint(r.rawLabels, uint64(len(entry))), entry...)
 	}
 	if len(r.rawLabels) > maxCachedLabelBytes {
 		r.rawLabels = nil // release the memory of large sets
-		return r.entries(meta, metaLabels)
+		return r.entries(data, number)
 	}
 	if r.recentLabels == nil {
 		r.recentLabels = make([]labelSet, maxRecentLabels)
 	}
 	recent := &r.recentLabels[maphash.Bytes(seed, r.rawLabels)%maxRecentLabels]
 	if recent.labels == nil || recent.raw != string(r.rawLabels) {
-		*recent = labelSet{raw: string(r.rawLabels), labels: r.entries(meta, metaLabels)}
+		*recent = labelSet{raw: string(r.rawLabels), labels: r.entries(data, number)}
 	}
 	return recent.labels
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -32,6 +33,7 @@ func kinds() map[event.Kind]typed {
 	return map[event.Kind]typed{
 		event.KindNode: &corev1.Node{}, event.KindLease: &coordinationv1.Lease{}, event.KindControlPlaneLease: &coordinationv1.Lease{},
 		event.KindPod: &corev1.Pod{}, event.KindService: &corev1.Service{}, event.KindEndpointSlice: &discoveryv1.EndpointSlice{}, event.KindEndpoints: &corev1.Endpoints{},
+		event.KindDeployment: &appsv1.Deployment{}, event.KindStatefulSet: &appsv1.StatefulSet{},
 	}
 }
 
@@ -101,6 +103,8 @@ var copied = map[event.Kind]string{
 	event.KindService:       "type=spec.type selector=spec.selector publishNotReady=spec.publishNotReadyAddresses",
 	event.KindEndpointSlice: "addresses.*.ip=endpoints.*.addresses.0 addresses.*.node=endpoints.*.nodeName addresses.*.terminating=endpoints.*.conditions.terminating",
 	event.KindEndpoints:     "",
+	event.KindDeployment:    "replicas=spec.replicas generation=metadata.generation selector=spec.selector.matchLabels",
+	event.KindStatefulSet:   "replicas=spec.replicas generation=metadata.generation selector=spec.selector.matchLabels updateRevision=status.updateRevision",
 }
 
 // FuzzObject compares fields with the API's own decoder, for random valid objects.
@@ -115,6 +119,10 @@ func FuzzObject(f *testing.F) {
 			switch o := object.(type) {
 			case *corev1.Pod:
 				o.Spec.InitContainers = nil // sidecars follow the containers
+			case *appsv1.Deployment:
+				plain(&o.Spec.Replicas, o.Spec.Selector)
+			case *appsv1.StatefulSet:
+				plain(&o.Spec.Replicas, o.Spec.Selector)
 			case *discoveryv1.EndpointSlice:
 				o.Endpoints = slices.DeleteFunc(o.Endpoints, func(e discoveryv1.Endpoint) bool { return len(e.Addresses) == 0 })
 			}
@@ -136,6 +144,14 @@ func FuzzObject(f *testing.F) {
 			}
 		}
 	})
+}
+
+// plain removes what makes a slim object differ: it has replicas by default, and no selector with expressions.
+func plain(replicas **int32, selector *metav1.LabelSelector) {
+	*replicas = cmp.Or(*replicas, new(int32))
+	if selector != nil {
+		selector.MatchExpressions = nil
+	}
 }
 
 func jsonOf(x any) string {

@@ -90,6 +90,8 @@ func (r *Reader) Object(kind event.Kind, data []byte) (object event.Object, err 
 		object = r.endpointSlice(x)
 	case event.KindEndpoints:
 		object = r.endpoints(x)
+	case event.KindDeployment, event.KindStatefulSet:
+		object = r.workload(kind, x)
 	default:
 		return nil, fmt.Errorf("read %s: this kind is not watched", kind)
 	}

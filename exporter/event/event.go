@@ -29,7 +29,7 @@ func (e *Event) IsInferred() bool { return !e.Earliest.IsZero() }
 type Kind uint8
 
 // The watched resources. KindCluster is not a resource, but stands for the API server. KindControlPlaneLease stands for
-// the Leases of the control plane in the namespace kube-system. kubeflap can work without these Leases.
+// the Leases of the control plane in the namespace kube-system.
 const (
 	KindNode Kind = iota + 1
 	KindLease
@@ -39,16 +39,24 @@ const (
 	KindEndpoints
 	KindCluster
 	KindControlPlaneLease
+	KindDeployment
+	KindStatefulSet
 )
 
-// Kinds returns the required resources, in the order in which kubeflap reports them. KindControlPlaneLease is optional
-// and therefore not included. Alerts, web pages and readiness probes do not depend on this optional resource.
+// Kinds returns the required resources, in the order in which kubeflap reports them. Alerts, web pages and readiness
+// probes depend only on these.
 func Kinds() []Kind {
 	return []Kind{KindNode, KindLease, KindPod, KindService, KindEndpointSlice, KindEndpoints}
 }
 
+// OptionalKinds returns the resources that kubeflap can work without. What they would show is then unknown.
+func OptionalKinds() []Kind { return []Kind{KindControlPlaneLease, KindDeployment, KindStatefulSet} }
+
+// IsOptional reports whether kubeflap can work without the resource.
+func (k Kind) IsOptional() bool { return k >= KindControlPlaneLease }
+
 // NumKinds is the length of arrays that are indexed by Kind.
-const NumKinds = int(KindControlPlaneLease) + 1
+const NumKinds = int(KindStatefulSet) + 1
 
 // String returns the resource's name in the API and in the label `resource`.
 func (k Kind) String() string { return textOf(kindTexts[:], k) }
@@ -97,7 +105,8 @@ func (t Type) HasObject() bool {
 	return t == Added || t == Modified || t == Deleted || t == Listed || t == DirectReadLease
 }
 
-// Object is a slim object: *Node, *Lease, *Pod, *Service, *EndpointSlice, *Endpoints, *Cluster or *ControlPlaneLease.
+// Object is a slim object: *Node, *Lease, *Pod, *Service, *EndpointSlice, *Endpoints, *Cluster, *ControlPlaneLease or
+// *Workload.
 type Object interface {
 	// Kind returns the resource of the object.
 	Kind() Kind
@@ -114,6 +123,8 @@ var empty = [NumKinds]func() Object{
 	KindEndpoints:         func() Object { return &Endpoints{} },
 	KindCluster:           func() Object { return &Cluster{} },
 	KindControlPlaneLease: func() Object { return &ControlPlaneLease{} },
+	KindDeployment:        func() Object { return &Workload{Resource: KindDeployment} },
+	KindStatefulSet:       func() Object { return &Workload{Resource: KindStatefulSet} },
 }
 
 // New returns an empty object of the given kind, or nil if the kind is unknown.

@@ -5,7 +5,7 @@ import "fmt"
 var kindTexts = [...]string{
 	KindNode: "nodes", KindLease: "leases", KindPod: "pods", KindService: "services",
 	KindEndpointSlice: "endpointslices", KindEndpoints: "endpoints", KindCluster: "cluster",
-	KindControlPlaneLease: "controlplaneleases",
+	KindControlPlaneLease: "controlplaneleases", KindDeployment: "deployments", KindStatefulSet: "statefulsets",
 }
 
 var typeTexts = [...]string{

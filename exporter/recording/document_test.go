@@ -30,7 +30,7 @@ func tables() map[string][]row {
 		"fields of an event": fields(reflect.TypeFor[line]()),
 	}
 	tables["fields of the header"] = append(tables["fields of the header"], fields(reflect.TypeFor[Header]())...)
-	for _, kind := range append(event.Kinds(), event.KindCluster, event.KindControlPlaneLease) {
+	for _, kind := range append(append(event.Kinds(), event.KindCluster), event.OptionalKinds()...) {
 		tables["kinds"] = append(tables["kinds"], row{kind.String()})
 		object := reflect.TypeOf(event.New(kind)).Elem()
 		tables["fields of "+object.Name()] = fields(object)
@@ -66,6 +66,9 @@ func fields(of reflect.Type) []row {
 			continue
 		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		written := "always"
 		switch {
 		case options != "" && field.Type.Kind() == reflect.Pointer, options == "omitzero" && field.Type.Kind() == reflect.Map:

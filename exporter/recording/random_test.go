@@ -31,6 +31,8 @@ func (f filler) fill(v reflect.Value) {
 	case *event.Status:
 		*at = event.Status(1 + f.IntN(2))
 		return
+	case *event.Kind:
+		return // the event has it
 	case *event.UID:
 		*at = event.ParseUID(f.text())
 		return
@@ -82,7 +84,7 @@ func (f filler) event(kind event.Kind, eventType event.Type) event.Event {
 // everything returns events of every kind and type.
 func (f filler) everything() []event.Event {
 	var events []event.Event
-	for _, kind := range append(event.Kinds(), event.KindCluster, event.KindControlPlaneLease) {
+	for _, kind := range append(append(event.Kinds(), event.KindCluster), event.OptionalKinds()...) {
 		for eventType := event.Added; eventType <= event.DirectReadUnanswered; eventType++ {
 			events = append(events, f.event(kind, eventType))
 		}

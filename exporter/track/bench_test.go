@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -203,6 +204,34 @@ func BenchmarkList30000Pods(b *testing.B) {
 		listed(f, event.KindPod, pods...)
 		listed(f, event.KindPod, pods[100:]...)
 	}
+}
+
+// BenchmarkBytesPerWorkload measures the workloads of a cluster with 30,000 pods.
+func BenchmarkBytesPerWorkload(b *testing.B) {
+	const workloads = 2000
+	bytesPer(b, "workload", workloads, func(f *Tracker) {
+		for i := range workloads {
+			f.Apply(event.Event{Seen: zero, Kind: event.KindDeployment, Type: event.Listed, Object: benchWorkload(i)})
+		}
+	})
+}
+
+// benchWorkload has texts of its own, as if no cache of the decoder contained them.
+func benchWorkload(i int) *event.Workload {
+	name := fmt.Sprintf("workload-%d", i)
+	w := aWorkload(event.KindDeployment, name, 15)
+	w.Namespace, w.Selector = fmt.Sprintf("namespace-%d", i%100), map[string]string{}
+	for _, label := range []string{"app.kubernetes.io/name", "app.kubernetes.io/instance"} {
+		w.Selector[strings.Clone(label)] = strings.Clone(name)
+	}
+	return w
+}
+
+// BenchmarkWorkloadUnchanged measures an event that changes only a Deployment's status.
+func BenchmarkWorkloadUnchanged(b *testing.B) {
+	f := New(grace40)
+	listed(f, event.KindDeployment, benchWorkload(1))
+	apply(b, f, changed(benchWorkload(1)))
 }
 
 func BenchmarkBytesPerAddress(b *testing.B) {

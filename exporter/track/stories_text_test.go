@@ -15,6 +15,7 @@ import (
 var kindOf = map[string]event.Kind{
 	"node": event.KindNode, "lease": event.KindLease, "pod": event.KindPod, "service": event.KindService, "slice": event.KindEndpointSlice,
 	"endpoints": event.KindEndpoints, "cluster": event.KindCluster, "control": event.KindControlPlaneLease,
+	"deployment": event.KindDeployment, "statefulset": event.KindStatefulSet,
 }
 
 // shortNames holds the words for fields that many stories change.
@@ -43,6 +44,8 @@ func newObject(kind, name string) event.Object {
 			return leader("one", 0)
 		}
 		return apiServer(strings.TrimPrefix(name, event.LeaseAPIServerPrefix), 0)
+	case event.KindDeployment, event.KindStatefulSet:
+		return aWorkload(kindOf[kind], name, 3)
 	}
 	return &event.Cluster{}
 }

@@ -73,9 +73,9 @@ func (s *story) lists(k event.Kind, objects ...event.Object) *story {
 	return s.watch(event.Synced, k)
 }
 
-// starts lists every kind with the matching objects.
+// starts lists every kind, but not the control-plane Leases, with the matching objects.
 func (s *story) starts(objects ...event.Object) *story {
-	for _, k := range event.Kinds() {
+	for _, k := range append(event.Kinds(), event.KindDeployment, event.KindStatefulSet) {
 		var some []event.Object
 		for _, o := range objects {
 			if o.Kind() == k {
@@ -205,6 +205,14 @@ func aPod(name string, ready event.Status, containers ...event.Container) *event
 	return &event.Pod{
 		Meta: event.Meta{UID: id("pod/" + name), Namespace: "shop", Name: name}, Phase: "Running", Node: "node-1",
 		Ready: &event.Condition{Status: ready}, Containers: containers,
+	}
+}
+
+// aWorkload returns a Deployment or a StatefulSet whose pods have the label app.
+func aWorkload(k event.Kind, name string, replicas int32) *event.Workload {
+	return &event.Workload{
+		Meta: event.Meta{UID: id(k.String() + "/" + name), Namespace: "shop", Name: name}, Resource: k,
+		Replicas: replicas, Selector: map[string]string{"app": name}, Generation: 1,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/track/workloads"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -53,11 +54,13 @@ type parts struct {
 	pods         *pods.Pods
 	losses       *losses.Losses
 	services     *services.Services
+	workloads    *workloads.Workloads
 }
 
 // New returns a Tracker that has not processed any events.
 func New(settings Settings) *Tracker {
 	t := &Tracker{parts: parts{watches: watches.New()}}
+	t.workloads = workloads.New(t.watches)
 	t.controlPlane = controlplane.New(settings.GracePeriod, t.watches, &t.found)
 	t.nodes = nodes.New(t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
@@ -113,6 +116,8 @@ func (t *parts) applyObject(e event.Event) {
 		t.services.ApplyEndpoints(e, o)
 	case *event.ControlPlaneLease:
 		t.controlPlane.Apply(e, o)
+	case *event.Workload:
+		t.workloads.Apply(e, o)
 	case *event.Cluster:
 		t.controlPlane.Grace.SetVersion(o.Version)
 	}
@@ -169,21 +174,21 @@ func (t *parts) applyWatch(e event.Event) {
 	}
 }
 
-// watchBroke reports the break of a watch. The watch of control plane Leases is optional, so its breaks are not reported.
+// watchBroke reports the break of a watch, unless the watch is optional.
 func (t *parts) watchBroke(e event.Event) {
 	wasCutOff := t.watches.IsCutOff(e.Kind)
 	broke := t.watches.RecordBreak(e)
 	if e.Kind == event.KindLease && (broke || wasCutOff && !t.watches.IsCutOff(e.Kind)) {
 		t.controlPlane.Reads.WatchBroke()
 	}
-	if broke && e.Reason != event.ReasonEnded && e.Kind != event.KindControlPlaneLease {
+	if broke && e.Reason != event.ReasonEnded && !e.Kind.IsOptional() {
 		t.found.Add(transition.WatchBroke{At: transition.At{Time: e.Seen}, Resource: e.Kind, Reason: e.Reason, Since: t.watches.DownSince(e.Kind)})
 	}
 }
 
 func (t *parts) watchWorks(e event.Event) {
 	blind := t.watches.RecordWorking(e)
-	if blind == 0 || e.Kind == event.KindControlPlaneLease {
+	if blind == 0 || e.Kind.IsOptional() {
 		return
 	}
 	t.nodes.WatchWorks(e)

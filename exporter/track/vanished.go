@@ -16,8 +16,8 @@ import (
 type vanished struct {
 	// `listing` is set while a list is in progress.
 	listing [event.NumKinds]bool
-	// byName contains the known objects of the resources whose objects replace earlier objects with the same name. Pods,
-	// slices and Endpoints are known by their UID to the packages that track them.
+	// byName contains the known objects of the resources whose objects replace earlier objects with the same name. The
+	// packages that track the other resources know their objects.
 	byName [event.NumKinds]map[name]*identity
 }
 
@@ -71,6 +71,8 @@ func (t *parts) known(k event.Kind) iter.Seq2[event.Meta, *bool] {
 		return t.pods.Known
 	case event.KindEndpointSlice, event.KindEndpoints:
 		return func(yield func(event.Meta, *bool) bool) { t.services.Known(k, yield) }
+	case event.KindDeployment, event.KindStatefulSet:
+		return func(yield func(event.Meta, *bool) bool) { t.workloads.Known(k, yield) }
 	}
 	return func(yield func(event.Meta, *bool) bool) {
 		for n, is := range t.vanished.byName[k] {

@@ -32,6 +32,16 @@ func (s Selector) selects(labels map[string]string) bool {
 	return len(s) > 0
 }
 
+// SelectsAll reports whether the selector matches all pods that have the labels in another selector.
+func (s Selector) SelectsAll(labels Selector) bool {
+	for _, is := range s {
+		if !slices.Contains(labels, is) {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
 // pending is a map of the labels of the pods in phase Pending, by namespace. It excludes pods that are being
 // deleted or evicted. A Pending pod can lack an IP, and therefore an address (see ShouldPodBeInEndpoints in
 // k8s.io/endpointslice).

@@ -153,7 +153,7 @@ func (w *Watches) endGap(k event.Kind) {
 	first := w.states[k].isFirstGap()
 	w.states[k].gap = Gap{}
 	switch {
-	case !ok || k == event.KindControlPlaneLease:
+	case !ok || k.IsOptional():
 	case first && w.now.Sub(w.begin) <= firstLists:
 		w.coverage.Since = w.now // the coverage begins when the first lists are complete
 	default:

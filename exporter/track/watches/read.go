@@ -60,6 +60,14 @@ func (w *Watches) AllSynced() bool {
 // unlisted reports whether this process must still list the resource.
 func (s *state) unlisted() bool { return !s.missing && (!s.synced() || s.restarted) }
 
+// Watched reports whether the current state of a resource's objects is known. The resource was listed, and its watch
+// works or has only just broken.
+func (w *Watches) Watched(k event.Kind) bool {
+	s := &w.states[k]
+	_, gap := w.ongoingGap(k)
+	return s.synced() && !s.missing && !gap && !w.cutOff
+}
+
 func (w *Watches) read(k event.Kind) Watch {
 	s := &w.states[k]
 	v := Watch{

@@ -1,0 +1,112 @@
+// Package workloads tracks the Deployments and StatefulSets of a cluster: how many pods they want, and when they were
+// last updated. kubeflap works without them: what they would show is then unknown.
+package workloads
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+)
+
+// remembered is how long an update is remembered. A class can depend on updates in the 10 minutes before a loss, and is
+// final 5 minutes after the loss.
+const remembered = 20 * time.Minute
+
+// Workloads holds a cluster's Deployments and StatefulSets.
+type Workloads struct {
+	watches *watches.Watches
+	// byNamespace holds the workloads by namespace.
+	byNamespace map[string]map[key]*workload
+}
+
+// key identifies a workload in its namespace.
+type key struct {
+	kind event.Kind
+	name string
+}
+
+// workload is a Deployment or a StatefulSet.
+type workload struct {
+	uid event.UID
+	// selector contains labels that all pods of the workload have. It is empty if they are unknown.
+	selector   pods.Selector
+	generation int64
+	// revision is a hash of updateRevision, or 0 if the latter is empty.
+	revision uint64
+	// updates holds the times of the last updates, in order.
+	updates  []event.Moment
+	replicas int32
+	// seen is set if the workload has been seen since the last list began.
+	seen bool
+}
+
+// New returns an empty Workloads.
+func New(watches *watches.Watches) *Workloads {
+	return &Workloads{watches: watches, byNamespace: map[string]map[key]*workload{}}
+}
+
+// Apply handles an event of a Deployment or a StatefulSet.
+func (x *Workloads) Apply(e event.Event, o *event.Workload) {
+	k, some := key{e.Kind, o.Name}, x.byNamespace[o.Namespace]
+	w := some[k]
+	known := w != nil && w.uid == o.UID
+	if e.Type == event.Deleted {
+		if known {
+			x.forget(o.Namespace, k)
+		}
+		return
+	}
+	if some == nil {
+		some = map[key]*workload{}
+		x.byNamespace[o.Namespace] = some
+	}
+	if !known { // a workload's selector is immutable
+		w = &workload{uid: o.UID, selector: pods.NewSelector(o.Selector)}
+		some[k] = w
+	}
+	w.set(o, known && e.Type == event.Modified, x.watches.Moment(e.Seen))
+}
+
+// set updates the state. A list shows that a workload has changed, but not when. Only the events of a watch count as
+// updates.
+func (w *workload) set(o *event.Workload, watched bool, now event.Moment) {
+	revision := uint64(0)
+	if o.UpdateRevision != "" {
+		revision = event.Hash(o.UpdateRevision)
+	}
+	updated := w.revision != 0 && revision != 0 && revision != w.revision ||
+		o.Resource == event.KindDeployment && o.Generation > w.generation && o.Replicas == w.replicas
+	if updated && watched {
+		w.noteUpdate(now)
+	}
+	w.seen, w.replicas, w.generation, w.revision = true, o.Replicas, o.Generation, revision
+}
+
+func (w *workload) noteUpdate(now event.Moment) {
+	old := 0
+	for old < len(w.updates) && time.Duration(now-w.updates[old]) > remembered {
+		old++
+	}
+	w.updates = append(w.updates[:copy(w.updates, w.updates[old:])], now)
+}
+
+func (x *Workloads) forget(namespace string, k key) {
+	some := x.byNamespace[namespace]
+	if delete(some, k); len(some) == 0 {
+		delete(x.byNamespace, namespace)
+	}
+}
+
+// Known calls yield for each workload of a kind. The value reports whether the workload has been seen since the caller
+// last reset it.
+func (x *Workloads) Known(kind event.Kind, yield func(event.Meta, *bool) bool) {
+	for namespace, some := range x.byNamespace {
+		for k, w := range some {
+			if k.kind == kind && !yield(event.Meta{UID: w.uid, Namespace: namespace, Name: k.name}, &w.seen) {
+				return
+			}
+		}
+	}
+}
