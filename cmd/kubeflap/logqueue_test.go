@@ -41,7 +41,10 @@ func logOn(pipe io.Writer) (*slog.Logger, *logQueue) {
 func TestALogThatNobodyReadsBlocksNothing(t *testing.T) {
 	pipe := &blockedPipe{released: make(chan struct{})}
 	logger, log := logOn(pipe)
-	p := newPipeline(trackerSettings(), time.Now, logReporter{logger})
+	logger.Info("taken from the queue, but never written")
+	untilEmpty(log)
+	now := time.Now()
+	p := newPipeline(trackerSettings(), func() time.Time { return now }, logReporter{logger})
 	registry := newRegistry(log.droppedLines, "")
 	page := metrics.NewPage(registry)
 	page.Add(p.collector, "")
@@ -51,13 +54,13 @@ func TestALogThatNobodyReadsBlocksNothing(t *testing.T) {
 	})
 	address := <-found
 	for _, k := range event.Kinds() {
-		p.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Listing})
-		p.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Synced})
+		p.apply(event.Event{Seen: now, Kind: k, Type: event.Listing})
+		p.apply(event.Event{Seen: now, Kind: k, Type: event.Synced})
 	}
 	const flaps = maxQueuedLines + 1000
 	for i := range flaps {
 		node := &event.Node{Meta: event.Meta{Name: "node-1"}, Ready: &event.Condition{Status: event.Status(1 + i%2)}}
-		p.apply(event.Event{Seen: time.Now(), Kind: event.KindNode, Type: event.Modified, Object: node})
+		p.apply(event.Event{Seen: now, Kind: event.KindNode, Type: event.Modified, Object: node})
 	}
 	for _, page := range everyPage {
 		if got := (visitor{}).status(t, "http://"+address+page); got != http.StatusOK {
@@ -69,11 +72,16 @@ func TestALogThatNobodyReadsBlocksNothing(t *testing.T) {
 		t.Errorf("%v: %q is missing in\n%s", err, want, text)
 	}
 	close(pipe.released)
-	for len(log.queue) > 0 { // on a busy machine, this takes longer than the time that close waits
-		time.Sleep(time.Millisecond)
-	}
+	untilEmpty(log) // on a busy machine, this takes longer than the time that close waits
 	log.close()
 	checkDropped(t, pipe.text.String(), log)
+}
+
+// untilEmpty waits until the last line was taken from the queue.
+func untilEmpty(log *logQueue) {
+	for len(log.queue) > 0 {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // checkDropped checks that one log line contains the number of dropped lines.
