@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -55,14 +56,15 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 		return Config{}, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	files := strings.Join(rules.GetLoadingPrecedence(), ", ")
-	if err := choice.missing(&kubeconfig, files); err != nil {
+	tried := fmt.Errorf("%w: tried %s", ErrNoCluster, described(rules.GetLoadingPrecedence()))
+	if err := choice.missing(&kubeconfig, files, tried); err != nil {
 		return Config{}, err
 	}
 	config, err := deferred.ClientConfig()
 	switch {
 	case err == nil:
 	case len(kubeconfig.Contexts) == 0:
-		return Config{}, fmt.Errorf("%w: tried %s (has no context) and the service account of a pod", ErrNoCluster, files)
+		return Config{}, fmt.Errorf("%w and the service account of a pod", tried)
 	case choice.Context == "" && kubeconfig.CurrentContext == "":
 		return Config{}, fmt.Errorf("the kubeconfig %s has no current context; choose one with --context: %s", files, names(kubeconfig.Contexts))
 	default:
@@ -86,8 +88,8 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 
 // missing returns an error if the kubeconfig does not contain the chosen context, cluster or user. Unlike clientcmd's
 // error, this error lists the available names. Without a kubeconfig, clientcmd may even ignore the choice and use the
-// service account.
-func (c Choice) missing(kubeconfig *api.Config, files string) error {
+// service account: the error is then tried.
+func (c Choice) missing(kubeconfig *api.Config, files string, tried error) error {
 	for _, x := range []struct {
 		flag, name string
 		known      bool
@@ -100,12 +102,25 @@ func (c Choice) missing(kubeconfig *api.Config, files string) error {
 		switch {
 		case x.name == "" || x.known:
 		case x.all == "":
-			return fmt.Errorf("--%s=%s: %w: tried %s", x.flag, x.name, ErrNoCluster, files)
+			return fmt.Errorf("--%s=%s: %w", x.flag, x.name, tried)
 		default:
 			return fmt.Errorf("--%s=%s: the kubeconfig %s has only %s", x.flag, x.name, files, x.all)
 		}
 	}
 	return nil
+}
+
+// described returns the names of kubeconfig files that contain no context, and what is wrong with each.
+func described(files []string) string {
+	var all []string
+	for _, file := range files {
+		what := "has no context"
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			what = "does not exist"
+		}
+		all = append(all, file+" ("+what+")")
+	}
+	return strings.Join(all, ", ")
 }
 
 func names[T any](all map[string]T) string {
