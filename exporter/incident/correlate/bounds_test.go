@@ -91,6 +91,14 @@ func TestIncidentsOfNodesTakeRoomWhenTheyAreDecided(t *testing.T) {
 	equal(t, "incidents", len(s.Incidents(s.now.Add(seconds(40+1)))), 10)
 }
 
+func TestAWithdrawnIncidentMakesRoom(t *testing.T) {
+	s := &scenario{New(1), t, zero}
+	s.at(0).losesOne(0, cause.ProbeFailed).silent9()
+	equal(t, "incidents while one is not decided", len(s.Incidents(s.now)), 2)
+	s.at(41).inTime("node-0")
+	equal(t, "incidents", len(s.Incidents(s.now)), 1)
+}
+
 func TestManyRolloutsAtOnceAreForgotten(t *testing.T) {
 	s := newScenario(t).rollout(20_000)
 	s.at(1000).none()

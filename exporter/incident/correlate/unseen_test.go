@@ -39,6 +39,21 @@ func (s *scenario) inTime(node string) *scenario {
 	return s.sees(transition.HeartbeatsWereInTime{OfNode: s.on(node), Silence: 40 * time.Second})
 }
 
+// TestAMergedIncidentWasBlindUntilKubeflapWatchedAgain merges incidents while kubeflap does not watch.
+func TestAMergedIncidentWasBlindUntilKubeflapWatchedAgain(t *testing.T) {
+	s := newScenario(t).silent9().at(41).misses(40, "node-1")
+	s.at(50).sees(transition.WatchBroke{At: s.is(), Resource: event.KindLease, Reason: event.ReasonNotRunning, Since: zero.Add(seconds(45))})
+	s.at(51).misses(50, "node-2").at(60).works(15)
+	blind := 0
+	for _, x := range s.only().Timeline {
+		if x.Track == incident.TrackBlind {
+			blind++
+			equal(t, "end", x.End, s.now)
+		}
+	}
+	equal(t, "blind spans", blind, 2)
+}
+
 func TestWhatKubeflapDidNotSee(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -33,8 +33,10 @@ type Ledger struct {
 	LeaseBreak judge.Break
 
 	size int
-	// stopped is the time of the last call of Stopped.
+	// stopped is the time of the last call of Stopped. The list blind holds the spans that began then, one for each
+	// incident that was ongoing.
 	stopped time.Time
+	blind   []*incident.Span
 	// The field now is the time of the newest transition or query. The field swept is the time of the last sweep.
 	now, swept time.Time
 	sweep      func(t time.Time)
@@ -169,7 +171,7 @@ func (l *Ledger) Settle(r *Record) {
 	if r.Shown && !r.Settled && !r.withdrawn && r.into == nil && !r.isOpen() {
 		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}]++
 	}
-	r.Settled, l.notifier.checkAll = true, true
+	r.Settled, r.mergeableUntil, l.notifier.checkAll = true, time.Time{}, true
 	if !r.isOpen() {
 		r.Trim()
 	}
@@ -216,6 +218,7 @@ func (l *Ledger) WithdrawIfEmpty(r *Record, t time.Time) {
 	if r.IsAboutNodes() && len(r.Silences) == 0 && r.Turned == 0 && r.Lost == 0 && !r.Ongoing() {
 		r.withdrawn, r.recovered = true, t
 		l.Settle(r)
+		l.makeRoom()
 	}
 }
 
@@ -233,12 +236,11 @@ func (l *Ledger) Stopped(t time.Time) {
 	if t.Equal(l.stopped) {
 		return
 	}
-	l.stopped = t
+	l.stopped, l.blind = t, nil
 	for _, r := range l.active {
-		r.blind = nil
 		if r.isOpen() {
 			r.Evidence.Add(incident.Entry{Kind: incident.Stopped, Time: t})
-			r.blind = r.Timeline.Begin(incident.TrackBlind, "kubeflap", t)
+			l.blind = append(l.blind, r.Timeline.Begin(incident.TrackBlind, "kubeflap", t))
 		}
 	}
 }
@@ -249,8 +251,8 @@ func (l *Ledger) Resumed(broke, t time.Time) bool {
 	if !broke.Equal(l.stopped) {
 		return false
 	}
-	for _, r := range l.active {
-		r.blind.Close(t)
+	for _, s := range l.blind {
+		s.Close(t)
 	}
 	return true
 }

@@ -17,8 +17,6 @@ const stuckAfter = 100 * time.Second
 // Record is an incident that can still change. Package correlate writes the facts.
 type Record struct {
 	incident.Facts
-	// The field blind is the span since the last call of Ledger.Stopped, if the incident was ongoing at that time.
-	blind *incident.Span
 
 	// The list also holds former and possible IDs of this incident (see join).
 	id   string
@@ -34,7 +32,7 @@ type Record struct {
 	into     *Record
 	reported reported
 	// mergeableUntil is the time until which the incident of a single node can still be merged into a larger one. It
-	// becomes zero at that time.
+	// becomes zero at that time, or when the incident ends for good.
 	mergeableUntil time.Time
 	timer          Timer
 	// The flag withdrawn is set if the incident did not really happen: the heartbeats were on time, but the watch
