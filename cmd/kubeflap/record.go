@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
@@ -35,11 +37,12 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		if r.writer, err = recording.Create(*file, header); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithCancel(p.ctx)
-		defer cancel()
-		r.fail, pipeline.record = cancel, r.record
+		pipeline.record = r.record
 		p.logger.Info("recording", "file", *file)
-		if err := r.finish(pipeline.follow(ctx, watcher)); err != nil {
+		group, ctx := errgroup.WithContext(p.ctx)
+		group.Go(func() error { return pipeline.follow(ctx, watcher) })
+		group.Go(func() error { return r.run(ctx) })
+		if err := r.finish(group.Wait()); err != nil {
 			return err
 		}
 		p.logger.Info("recorded", "file", *file, "events", r.events)
@@ -53,44 +56,69 @@ type recorder struct {
 	anonymiser *recording.Anonymiser
 	file       string
 	events     int
-	// `flushed` is the time of the last flush.
-	flushed time.Time
 	// `listed` is set after the first complete list. A recording without a complete list is deleted.
 	listed bool
-	// `fail` stops the watches if the file cannot be written. `err` is the write error.
-	fail context.CancelFunc
-	err  error
+
+	mu sync.Mutex
+	// `queue` holds the events that are not yet written, so that the watches never wait for the disk.
+	queue []event.Event
 }
 
-// flushEvery is the interval at which events are written to the file. A killed process loses the events since then.
-const flushEvery = time.Second
+// writeEvery is the interval at which events are written to the file. A killed process loses the events since then.
+const writeEvery = time.Second
+
+// record queues an event.
+func (r *recorder) record(e event.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = append(r.queue, e)
+}
+
+// run writes the queue at a short interval until ctx is canceled.
+func (r *recorder) run(ctx context.Context) error {
+	ticker := time.NewTicker(writeEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if err := r.write(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// write writes the queue to the file.
+func (r *recorder) write() error {
+	r.mu.Lock()
+	events := r.queue
+	r.queue = nil
+	r.mu.Unlock()
+	if len(events) == 0 {
+		return nil
+	}
+	for _, e := range events {
+		if r.anonymiser != nil {
+			e = r.anonymiser.Event(e)
+		}
+		if err := r.writer.Write(e); err != nil {
+			return err
+		}
+		r.events++
+		r.listed = r.listed || e.Type == event.Synced
+	}
+	return r.writer.Flush()
+}
 
 // finish writes a last event with the current time, so that a replay counts ongoing outages until this time. If the
 // recording contains no complete list, finish removes the file.
 func (r *recorder) finish(watched error) error {
 	r.record(event.Event{Seen: time.Now(), Kind: event.KindCluster, Type: event.Bookmark})
-	err := errors.Join(watched, cmp.Or(r.err, r.writer.Close()))
+	err := cmp.Or(watched, r.write(), r.writer.Close())
 	if r.listed {
 		return err
 	}
 	return errors.Join(cmp.Or(err, errors.New("nothing was recorded: the API server returned no objects")), os.Remove(r.file))
-}
-
-// record writes an event. Only one goroutine may call it.
-func (r *recorder) record(e event.Event) {
-	if r.anonymiser != nil {
-		e = r.anonymiser.Event(e)
-	}
-	err := r.writer.Write(e)
-	if err == nil && e.Seen.Sub(r.flushed) >= flushEvery {
-		r.flushed = e.Seen
-		err = r.writer.Flush()
-	}
-	if err != nil {
-		r.err = cmp.Or(r.err, err)
-		r.fail()
-		return
-	}
-	r.events++
-	r.listed = r.listed || e.Type == event.Synced
 }
