@@ -16,7 +16,7 @@ STAMP      = $(or $(call git,log -1 --format=%ct),0)
 BRANCH     = $(call git,branch --show-current)
 LDFLAGS    = -s -w $(foreach x,Version=$(NUMBER) Revision=$(REVISION) Branch=$(BRANCH) \
 	BuildDate=$(call git,log -1 --date=format-local:%Y%m%d-%H:%M:%S --format=%cd),-X github.com/prometheus/common/version.$(x))
-RULES     := rules/nodes.yaml rules/services.yaml rules/pods.yaml rules/kubeflap.yaml rules/fleet.yaml
+RULES     := rules/nodes.yaml rules/services.yaml rules/kubeflap.yaml rules/fleet.yaml
 ARCHES    ?= amd64 arm64
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 SIZES     ?= small medium

@@ -7,7 +7,6 @@ local fleet = [importstr '../rules/fleet.yaml'];
 local files = [
   importstr '../rules/nodes.yaml',
   importstr '../rules/services.yaml',
-  importstr '../rules/pods.yaml',
   importstr '../rules/kubeflap.yaml',
 ];
 

@@ -43,7 +43,7 @@ func shipped(t *testing.T) []monitoringv1.Rule {
 	t.Helper()
 	var found []monitoringv1.Rule
 	// The chart reads the files in this order.
-	for _, name := range []string{"fleet", "kubeflap", "nodes", "pods", "services"} {
+	for _, name := range []string{"fleet", "kubeflap", "nodes", "services"} {
 		var file monitoringv1.PrometheusRuleSpec
 		if err := yaml.UnmarshalStrict([]byte(values(t, root+"/rules/"+name+".yaml")), &file); err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 )
 
 // RuleFiles lists the shipped rule files, in the order in which docs/alerts.md describes them.
-var RuleFiles = []string{"nodes.yaml", "services.yaml", "pods.yaml", "kubeflap.yaml", "fleet.yaml"}
+var RuleFiles = []string{"nodes.yaml", "services.yaml", "kubeflap.yaml", "fleet.yaml"}
 
 // Rule is an alerting or recording rule, with the labels of its results.
 type Rule struct {
