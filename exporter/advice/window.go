@@ -92,22 +92,14 @@ func bounceText(windows []Window) string {
 }
 
 // WindowAdvice returns what `kubeflap advise` adds to the advice on in-place updates. It is empty if clients made no
-// mistakes.
+// stale re-adds.
 func WindowAdvice(windows []Window) string {
-	var hidden []string
-	if hidingWindow(windows, bounces) > 0 {
-		hidden = append(hidden, "bounces")
-	}
-	if hidingWindow(windows, staleReadds) > 0 {
-		hidden = append(hidden, "stale re-adds")
-	}
-	what := strings.Join(hidden, " and ")
-	switch i := hidingWindow(windows, misled); {
+	switch i := hidingWindow(windows, staleReadds); {
 	case i == 0:
 		return ""
 	case i == len(windows):
-		return fmt.Sprintf("; batching updates for %s does not hide the %s", windows[i-1].Length, what)
+		return fmt.Sprintf("; batching updates for %s does not hide the stale re-adds", windows[i-1].Length)
 	default:
-		return fmt.Sprintf("; until then, set %s of the kube-controller-manager to %s; only if you cannot set these flags, let the clients of the Endpoints batch updates for %s; either would have hidden the %s", batchPeriods, windows[i].Length, windows[i].Length, what)
+		return fmt.Sprintf("; until then, set %s of the kube-controller-manager to %s; only if you cannot set these flags, let the clients of the Endpoints batch updates for %s; either would have hidden the stale re-adds", batchPeriods, windows[i].Length, windows[i].Length)
 	}
 }

@@ -33,7 +33,7 @@ type Collector struct {
 // NewCollector returns a collector for a tracker and its incidents. Each scrape calls now() to get the current time.
 func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() time.Time) *Collector {
 	c := &Collector{tracker: tracker, incidents: incidents, now: now}
-	c.rows = slices.Concat(c.heartbeatRows(), c.readyRows(), otherNodeRows(), addressRows(), c.outageRows(), c.writerRows(), consumerRows(),
+	c.rows = slices.Concat(c.heartbeatRows(), c.readyRows(), otherNodeRows(), addressRows(), c.outageRows(), c.writerRows(),
 		c.podRows(), verdictRows(), watchRows())
 	return c
 }
@@ -79,19 +79,19 @@ func (c *Collector) Observe(x transition.Transition) {
 
 // snapshot is a copy of the tracker's data. While a scrape writes this copy, the tracker is not locked.
 type snapshot struct {
-	grace       controlplane.Setting
-	heartbeats  controlplane.Heartbeats
-	recommended time.Duration
-	source      string
-	nodes       []nodes.Node
-	services    []services.Service
-	consumers   []services.Namespace
-	readds      []services.StaleReadds
-	namespaces  []pods.Namespace
-	misreported []pods.Misreported
-	watches     []watches.Watch
-	standings   []incident.Incident
-	resolved    map[incident.Resolution]uint64
+	grace        controlplane.Setting
+	heartbeats   controlplane.Heartbeats
+	recommended  time.Duration
+	source       string
+	nodes        []nodes.Node
+	services     []services.Service
+	outages      []services.OutageStart
+	propagations services.Propagations
+	namespaces   []pods.Namespace
+	misreported  []pods.Misreported
+	watches      []watches.Watch
+	standings    []incident.Incident
+	resolved     map[incident.Resolution]uint64
 }
 
 // snapshot copies the tracker's current data into s. It reuses the memory of s.
@@ -101,8 +101,8 @@ func (c *Collector) snapshot(s *snapshot) {
 	s.heartbeats, s.recommended = c.tracker.Heartbeats(), c.incidents.GracePeriod(now).Recommended()
 	s.nodes = c.tracker.Nodes(now, s.nodes[:0])
 	s.services = c.tracker.Services(now, s.services[:0])
-	s.consumers = c.tracker.Consumers(now, s.consumers[:0])
-	s.readds = c.tracker.StaleReadds(now, s.readds[:0])
+	s.outages = c.tracker.OutageStarts(now, s.outages[:0])
+	s.propagations = c.tracker.Propagations(now)
 	s.namespaces = c.tracker.Namespaces(now, s.namespaces[:0])
 	s.misreported = c.tracker.Misreported(now, s.misreported[:0])
 	s.watches = c.tracker.Watches(now, s.watches[:0])

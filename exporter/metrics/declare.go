@@ -36,9 +36,9 @@ type Metric struct {
 const (
 	perNode           = "one per Node"
 	perService        = "one per Service"
+	perServiceClass   = "one per Service, for the class unplanned. The other classes have a series after the first occurrence"
 	perResource       = "one per watched resource, except the optional control plane Leases"
 	perPodNamespace   = "one per namespace with pods, kept for an hour after the last pod is gone"
-	perNamespace      = "one per window and namespace with Services, kept for an hour after the last Service is gone"
 	whileLeasesKnown  = "one per Node, if Leases can be watched. Without Leases, one per Node that reports its status every 10 s. For a new Node, the time since the last heartbeat is counted from the moment kubeflap first sees the Node. For a Node in kubeflap's initial list, this time is counted from the Node's last heartbeat, according to the Node's clock. For up to 12 s after kubeflap starts, Nodes whose last heartbeat is older than the grace period have no series"
 	ifManuallyManaged = "one per Service that has or had manually managed addresses"
 	always            = "always"

@@ -11,7 +11,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
-	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // FuzzApply passes arbitrary events to the tracker, in arbitrary order.
@@ -190,16 +189,12 @@ func (w *warden) look(now time.Time) {
 		}
 	}
 	for _, s := range w.fold.Services(now, nil) {
-		w.grows("Service "+s.Namespace+"/"+s.Name, s.Created, flat(s.TurnedReady, s.TurnedNotReady, s.Added, s.Removed,
-			s.Bounces, s.Outages, s.OutageTime, s.ResetsWithSelector, s.ResetsSelectorless, s.Lost, s.Losses, s.LastLoss))
+		w.grows("Service "+s.Namespace+"/"+s.Name, s.Created, flat(s.TurnedReady, s.TurnedNotReady, s.StaleReadds, s.Outages, s.OutageTime, s.ResetsWithSelector, s.ResetsSelectorless, s.Lost, s.Losses, s.LastLoss))
 		w.sums(s)
 	}
 	w.forgetGone(now)
 	for _, n := range w.fold.Namespaces(now, nil) {
 		w.grows("namespace "+n.Name, zero, flat(n.InPlaceUpdates, n.UngatedUpdates, n.SilentRestarts, n.Unready, n.Transitions[0], n.Transitions[1], n.Transitions[2]))
-	}
-	for _, x := range w.fold.Consumers(now, nil) {
-		w.grows("consumers in "+x.Name, zero, flat(x.Updates, x.Bounces))
 	}
 	for _, v := range w.fold.Watches(now, nil) {
 		w.grows("watch "+v.Resource.String(), zero, flat(v.Relists, v.Errors, v.Blind, v.Events[event.Added], v.Events[event.Modified]))
@@ -218,11 +213,8 @@ func (w *warden) forgetGone(now time.Time) {
 	for _, n := range w.fold.Namespaces(now, nil) {
 		there["namespace "+n.Name] = true
 	}
-	for _, x := range w.fold.Consumers(now, nil) {
-		there["consumers in "+x.Name] = true
-	}
 	maps.DeleteFunc(w.seen, func(what string, _ reading) bool {
-		return (strings.HasPrefix(what, "namespace ") || strings.HasPrefix(what, "consumers in ")) && !there[what]
+		return strings.HasPrefix(what, "namespace ") && !there[what]
 	})
 }
 
@@ -244,9 +236,17 @@ func flat(values ...any) []float64 {
 			for _, n := range v {
 				all = append(all, float64(n))
 			}
-		case [transition.NumWindows]uint64:
+		case services.ByWindow:
 			for _, n := range v {
 				all = append(all, float64(n))
+			}
+		case [cause.NumClasses]uint32:
+			for _, n := range v {
+				all = append(all, float64(n))
+			}
+		case [cause.NumClasses]time.Duration:
+			for _, n := range v {
+				all = append(all, n.Seconds())
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -146,8 +147,8 @@ func podStates(f *Tracker, c *cluster) []string {
 
 func addressStates(f *Tracker, now time.Time) (all []string) {
 	for _, s := range f.Services(now, nil) {
-		all = append(all, fmt.Sprintf("%s: selector %t, %d ready, %d not ready, %d terminating, %d manual, %d foreign",
-			s.Name, s.Selector, s.Ready, s.NotReady, s.Terminating, s.ManualAddresses, s.ForeignAddresses))
+		all = append(all, fmt.Sprintf("%s: selector %t, %d ready, %d not ready, %d terminating, %d foreign",
+			s.Name, s.Selector, s.Ready, s.NotReady, s.Terminating, s.ForeignAddresses))
 	}
 	return all
 }
@@ -158,8 +159,7 @@ func countsOf(f *Tracker, now time.Time) map[string]uint64 {
 	all := map[string]uint64{}
 	for _, s := range f.Services(now, nil) {
 		name := s.Name + " "
-		all[name+"added or ready"], all[name+"lost"], all[name+"removed"], all[name+"outages"], all[name+"bounces"] = s.Added+s.TurnedReady, s.Lost, s.Removed, s.Outages, s.Bounces
-		all[name+"not ready or removed"] = s.TurnedNotReady + s.Removed
+		all[name+"lost"], all[name+"outages"] = sumOf(s.Lost), sumOf(s.Outages)
 	}
 	for _, n := range f.Nodes(now, nil) {
 		all[n.Name+" turned"] = n.Turned[0] + n.Turned[1] + n.Turned[2]
@@ -168,6 +168,14 @@ func countsOf(f *Tracker, now time.Time) map[string]uint64 {
 		all[x.Name+" unready"], all[x.Name+" updates"], all[x.Name+" restarts"] = x.Unready, x.InPlaceUpdates, x.SilentRestarts
 	}
 	return all
+}
+
+// sumOf returns the sum over all classes.
+func sumOf(by [cause.NumClasses]uint32) (sum uint64) {
+	for _, n := range by {
+		sum += uint64(n)
+	}
+	return sum
 }
 
 // TestRecordedEventsGiveTheSame writes all events to a recording, as they came from the API server, and replays it.

@@ -161,12 +161,9 @@ type tally struct {
 	hands     hands
 	endpoints *event.Endpoints
 
-	left        map[event.UID]time.Time
 	flips       map[string]uint64
-	added, gone uint64
-	lost        uint64
-	bounces     uint64
-	outages     uint64
+	lost        uint32
+	outages     uint32
 	outage      time.Duration
 	outageSince time.Time
 	ever, wiped bool
@@ -176,8 +173,8 @@ type tally struct {
 func (m *naive) tally(id event.UID) *tally {
 	if m.services[id] == nil {
 		m.services[id] = &tally{
-			states: map[event.UID]string{}, left: map[event.UID]time.Time{},
-			flips: map[string]uint64{}, resets: map[bool]uint64{},
+			states: map[event.UID]string{},
+			flips:  map[string]uint64{}, resets: map[bool]uint64{},
 		}
 	}
 	return m.services[id]
@@ -317,7 +314,7 @@ func (m *naive) count(id event.UID, t *tally, quiet bool) {
 	for a := range all {
 		unknown := before[a] == "" && leftOut || now[a] == "" && leavesOut
 		if !quiet && before[a] != now[a] && !unknown {
-			t.move(m.now, m.mayHaveLeft(m.source), a, before[a], now[a])
+			t.move(before[a], now[a])
 		}
 	}
 	t.states = now
@@ -362,27 +359,13 @@ func (m *naive) darkens(e event.Event) {
 	}
 }
 
-func (t *tally) move(at, mayHaveLeft time.Time, a event.UID, from, to string) {
-	stayed, stays := from == "ready" || from == "not ready", to == "ready" || to == "not ready"
-	switch {
-	case stayed && stays:
+func (t *tally) move(from, to string) {
+	if (from == "ready" || from == "not ready") && (to == "ready" || to == "not ready") {
 		t.flips[to]++
-	case stays:
-		t.added++
-	case stayed:
-		t.gone++
 	}
 	if from == "ready" {
 		t.lost++
-		t.left[a] = mayHaveLeft
 	}
-	if to != "ready" {
-		return
-	}
-	if left, ok := t.left[a]; ok && at.Sub(left) <= modelWindow {
-		t.bounces++
-	}
-	delete(t.left, a)
 }
 
 func (t *tally) settle(at time.Time, before, now int, quiet bool) {
@@ -481,19 +464,17 @@ func (m *naive) readServices() []services.Service {
 		v := services.Service{
 			Namespace: s.Namespace, Name: s.Name, Created: t.created, Type: s.Type, Selector: len(s.Selector) > 0,
 			Ready: number(t.states, "ready"), NotReady: number(t.states, "not ready"), Terminating: number(t.states, "terminating"),
-			AddressCounts: services.AddressCounts{
-				TurnedReady: t.flips["ready"], TurnedNotReady: t.flips["not ready"], Added: t.added, Removed: t.gone, Bounces: t.bounces,
-			},
+			Flips: services.Flips{TurnedReady: t.flips["ready"], TurnedNotReady: t.flips["not ready"]},
 			Counts: losses.Counts{
-				Lost: t.lost, Outages: t.outages, OutageTime: t.outage, ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
+				Lost: unplanned(t.lost), Outages: unplanned(t.outages), OutageTime: unplanned(t.outage),
+				ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
 			},
 			Manual:           t.ever,
 			SelectorConflict: len(s.Selector) > 0 && (t.hands.by[event.KindEndpoints] > 0 && t.hands.derived == 0 || t.wiped),
 			ForeignAddresses: m.foreignAddresses(id, s),
-			ManualAddresses:  t.hands.by[event.KindEndpoints],
 		}
 		if !t.outageSince.IsZero() {
-			v.OutageTime += m.now.Sub(t.outageSince)
+			v.OutageTime[cause.Unplanned] += m.now.Sub(t.outageSince)
 		}
 		all = append(all, v)
 	}
@@ -1384,9 +1365,15 @@ func (c *cluster) same(step int, what string, got, want []string) {
 func withoutCauses(all []services.Service) []services.Service {
 	for i := range all {
 		all[i].Losses, all[i].LastLoss, all[i].LastCause = [cause.Count]uint32{}, time.Time{}, cause.Unknown
-		all[i].Diverging = 0
+		all[i].Diverging, all[i].LastReset, all[i].HasPods, all[i].StaleReadds = 0, losses.Reset{}, false, services.ByWindow{}
 	}
 	return all
+}
+
+// unplanned returns the counts of a Service whose losses have no explanation.
+func unplanned[T any](n T) (by [cause.NumClasses]T) {
+	by[cause.Unplanned] = n
+	return by
 }
 
 func withoutTransitions(all []pods.Namespace) []pods.Namespace {

@@ -42,18 +42,14 @@ func (t *Tracker) Misreported(at time.Time, into []pods.Misreported) []pods.Misr
 	return asOf(t, at, func() []pods.Misreported { return t.pods.Misreported(into) })
 }
 
-// Consumers appends one element per namespace to the given slice and returns the extended slice. Each element counts
-// the address updates by modeled clients, such as load balancer controllers. The result includes each namespace that
-// has Services, or had Services in the last hour.
-func (t *Tracker) Consumers(at time.Time, into []services.Namespace) []services.Namespace {
-	return asOf(t, at, func() []services.Namespace { return t.services.Namespaces(into) })
+// OutageStarts appends the starts of the Services' outages to the given slice and returns the extended slice.
+func (t *Tracker) OutageStarts(at time.Time, into []services.OutageStart) []services.OutageStart {
+	return asOf(t, at, func() []services.OutageStart { return t.services.OutageStarts(into) })
 }
 
-// StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to the given slice and returns the
-// extended slice. In a stale re-add, a client puts the address of a pod back into its load balancer during an in-place
-// update of the pod.
-func (t *Tracker) StaleReadds(at time.Time, into []services.StaleReadds) []services.StaleReadds {
-	return asOf(t, at, func() []services.StaleReadds { return t.services.StaleReadds(into) })
+// Propagations counts the propagations of pods' readiness changes to their addresses.
+func (t *Tracker) Propagations(at time.Time) services.Propagations {
+	return asOf(t, at, t.services.Propagations)
 }
 
 // Watches appends the state of each resource's watch to the given slice and returns the extended slice.

@@ -66,13 +66,7 @@ func (u upgrade) play() {
 
 func (u upgrade) readds() (by [transition.NumWindows]uint64) {
 	u.t.Helper()
-	all := u.StaleReadds(u.now, nil)
-	if len(all) == 0 {
-		return by
-	}
-	equal(u.t, "Services", len(all), 1)
-	equal(u.t, "Service", all[0].Service, transition.Service{Namespace: "shop", Name: "web"})
-	return all[0].ByWindow
+	return u.service("web").StaleReadds
 }
 
 func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
@@ -159,7 +153,7 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 				sum += n
 			}
 			equal(t, "transitions", uint64(count[transition.ConsumerReaddedStale](u.story)), sum)
-			equal(t, "bounces by window", u.inNamespace().Bounces, [transition.NumWindows]uint64{})
+			equal(t, "bounces by window", u.consumerBounces(), [transition.NumWindows]uint64{})
 		})
 	}
 }
@@ -182,5 +176,6 @@ func TestStaleReaddsGoWithTheirService(t *testing.T) {
 	u.at(18).modified(slice("a", "web", "-web-1", "web-2", "web-3", "web-4"))
 	equal(t, "before", u.readds(), [transition.NumWindows]uint64{3, 0, 0, 0})
 	u.at(19).deleted(aService("web", true))
-	equal(t, "Services", len(u.StaleReadds(u.now, nil)), 0)
+	u.at(20).added(aService("web", true))
+	equal(t, "after it was created again", u.readds(), [transition.NumWindows]uint64{})
 }

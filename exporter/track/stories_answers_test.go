@@ -230,11 +230,13 @@ func valueOf(v reflect.Value) any {
 	return v.Interface()
 }
 
-// indexName names the index of an array of counters by cause or status.
+// indexName names the index of an array of counters by cause, class or status.
 func indexName(v reflect.Value, i int) string {
 	switch {
 	case v.Kind() == reflect.Array && v.Len() == int(cause.Count):
 		return cause.Cause(i).String()
+	case v.Kind() == reflect.Array && v.Len() == int(cause.NumClasses):
+		return cause.Class(i).String()
 	case v.Kind() == reflect.Array && v.Len() == 3:
 		return event.Status(i).String()
 	}

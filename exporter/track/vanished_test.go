@@ -65,7 +65,7 @@ func TestServicesThatVanishInAGap(t *testing.T) {
 				equal(t, name+": Services", len(s.Services(s.now, nil)), 2)
 				v := s.service("recreated")
 				equal(t, name+": ready", v.Ready, 2)
-				equal(t, name+": lost, removed, resets, outages", v.Lost+v.Removed+v.ResetsSelectorless+v.ResetsWithSelector+v.Outages, 0)
+				equal(t, name+": lost, resets, outages", sumOf(v.Lost)+v.ResetsSelectorless+v.ResetsWithSelector+sumOf(v.Outages), 0)
 				equal(t, name+": removed Services", count[transition.ServiceRemoved](s), 2)
 				for _, x := range of[transition.ServiceRemoved](s) {
 					equal(t, name+": earliest", x.Earliest, clock(20))

@@ -7,7 +7,7 @@ import (
 )
 
 func TestUnlike(t *testing.T) {
-	const flips, down = `kubeflap_service_address_flips_total{to="ready"}`, `kubeflap_service_outage_seconds_total{service="s"}`
+	const flips, down = `kubeflap_service_address_flips_total{to="ready"}`, `kubeflap_service_outage_seconds_total{class="unplanned",service="s"}`
 	const deleted, unknown = lastLoss + `{cause="pod_deleted"}`, lastLoss + `{cause="unknown"}`
 	for name, c := range map[string]struct {
 		first, second truth.Counts

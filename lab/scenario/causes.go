@@ -203,6 +203,6 @@ func loseByEdit(l *Lab, service string) {
 	slice.Endpoints = slice.Endpoints[:1]
 	steps.Value(l.Client.DiscoveryV1().EndpointSlices(causesNamespace).Update(l.Ctx, slice, metav1.UpdateOptions{FieldManager: "kubectl-edit"}))
 	// The controller may restore the endpoint before a poll can see the change, so wait for the recorder's count.
-	l.waitForCountAtLeast(1, churn, "namespace", causesNamespace, "service", service, "change", "removed")
+	l.waitForCountAtLeast(1, lost, "namespace", causesNamespace, "service", service)
 	waitForRecordedReady(l, service, 2)
 }

@@ -20,7 +20,7 @@ const (
 	transitions = "kubeflap_node_ready_transitions_total"
 	addresses   = "kubeflap_service_addresses"
 	flips       = "kubeflap_service_address_flips_total"
-	churn       = "kubeflap_service_address_churn_total"
+	lost        = truth.AddressesLost
 )
 
 // counts returns the recorder's counts.

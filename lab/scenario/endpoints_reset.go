@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
 // controlPlaneServices returns two Services whose components run outside pods. The Services have a selector
@@ -76,7 +77,7 @@ func makeManual(l *Lab, name string, ips ...string) {
 	l.waitForReadyAddresses("shop", name, len(ips))
 }
 
-const resets, outages = "kubeflap_service_endpoints_resets_total", "kubeflap_service_outages_total"
+const resets = "kubeflap_service_endpoints_resets_total"
 
 // overwriteBySelector makes the endpoints controller overwrite manually managed addresses twice. To do so, it restarts
 // the controller manager, and later changes the Services.
@@ -113,7 +114,7 @@ func overwriteManually(l *Lab) {
 	} {
 		empty()
 		l.waitForCountAtLeast(float64(i+1), resets, "service", name, "selector", "false")
-		l.waitForCountAtLeast(float64(i+1), outages, "service", name)
+		l.waitForCountAtLeast(float64(i+1), truth.Outages, "service", name)
 		writeEndpoints(l, namespace, name, "192.0.2.1", "192.0.2.2")
 		l.waitForCount(2, addresses, "service", name, "state", "ready")
 	}

@@ -29,7 +29,7 @@ func foreignSlice() Scenario {
 		Run: func(l *Lab) {
 			addSlice(l, manager, foreign)
 			l.webHas(2+foreign, "ready")
-			l.waitForReportedValue(foreign, "kubeflap_service_foreign_addresses", "namespace", "shop", "service", "web")
+			l.waitForReportedValue(foreign, "kubeflap_service_addresses_wrong", "namespace", "shop", "service", "web", "kind", "foreign")
 		},
 	}
 }

@@ -57,7 +57,7 @@ func heartbeatLoss(release cluster.Release) Scenario {
 			l.Must(kubelet.Resume())
 			l.waitForNodeStatus("true", victim)
 			l.webHas(6, "ready")
-			l.waitForCountAtLeast(2, "kubeflap_service_address_bounces_total", "service", "web")
+			l.waitForCountAtLeast(2, flips, "service", "web", "to", "ready")
 		},
 	}
 }

@@ -73,7 +73,6 @@ func upgradeSlowly(l *Lab) {
 		}
 	}
 	l.waitForCountAtLeast(2*batchSize, "kubeflap_pod_inplace_updates_total", "namespace", "shop")
-	l.waitForCountAtLeast(2*batchSize, "kubeflap_service_address_bounces_total", "service", "web")
 }
 
 // upgrade changes the image of each pod of the batch in place.

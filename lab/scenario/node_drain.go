@@ -32,7 +32,7 @@ func replaceNode(l *Lab, node string) {
 	}
 	l.Cluster.Remove(node) // a running kubelet would register its node again
 	deleteNodes(l, node)
-	l.waitForCountAtLeast(drainedPods, churn, "service", "web", "change", "removed")
+	l.waitForCountAtLeast(drainedPods, lost, "service", "web")
 }
 
 // moveAway starts a pod on the first node. When this pod is ready, it evicts the old pod.

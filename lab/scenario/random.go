@@ -133,7 +133,7 @@ func (c *chaos) address() string {
 
 // checkEnoughHappened fails if the scenario has caused too few transitions for a meaningful test.
 func checkEnoughHappened(l *Lab) {
-	for _, metric := range []string{transitions, flips, churn, "kubeflap_pod_inplace_updates_total", "kubeflap_pod_silent_restarts_total"} {
+	for _, metric := range []string{transitions, flips, lost, "kubeflap_pod_inplace_updates_total", "kubeflap_pod_silent_restarts_total"} {
 		l.Expect(l.counts().Sum(metric) > 0, "no counts in %s", metric)
 	}
 	// This number includes transitions of objects that have been deleted, unlike the counters.

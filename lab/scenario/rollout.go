@@ -36,7 +36,7 @@ func healthyRollout() Scenario {
 			changeDeployment(l, `{"replicas":6}`, 6)
 			changeDeployment(l, `{"replicas":3}`, 3)
 			// The rollout has removed all original pods, and scaling down has removed three of the six pods.
-			l.waitForCountAtLeast(rolloutReplicas+3, churn, "service", "web", "change", "removed")
+			l.waitForCountAtLeast(rolloutReplicas+3, lost, "service", "web")
 		},
 	}
 }

@@ -9,12 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// bounceWindow is the time within which a lost address must be ready again to count as a bounce.
-const bounceWindow = 2 * time.Minute
-
-// The recorder does not know the causes of lost addresses. It therefore counts only these aggregations over all causes,
-// by namespace and service.
+// The recorder does not know the causes and classes of lost addresses. It therefore counts only these aggregations over
+// all causes or classes, by namespace and service.
 const (
+	AddressesLost    = "sum(kubeflap_service_addresses_lost_total)"
+	Outages          = "sum(kubeflap_service_outages_total)"
 	LossesOfAnyCause = "sum(kubeflap_service_address_losses_total)"
 	LastLoss         = "max(kubeflap_service_last_loss_timestamp_seconds)"
 	LastLossSeries   = "count(kubeflap_service_last_loss_timestamp_seconds)"
@@ -43,9 +42,6 @@ type service struct {
 	selector bool
 
 	addresses map[string]addressState
-	// The map left contains the addresses that are no longer ready, and the time at which each of them stopped being
-	// ready.
-	left map[string]time.Time
 	// handMade is the number of addresses without a pod, except in mirrored slices. ownMade is the number of these
 	// addresses that are in slices of the endpointslice controller. derived is the number of addresses that refer to
 	// pods.
@@ -54,8 +50,8 @@ type service struct {
 	// Service has no selector.
 	foreign map[string]bool
 
-	flips                            map[addressState]int
-	added, removed, outages, bounces int
+	flips   map[addressState]int
+	outages int
 	// lost is the number of times that a ready address became not ready or disappeared. lastLost is the time of the
 	// latest such change. For lastLost, the removal of a foreign address does not count if the Service still had ready
 	// addresses.
@@ -78,8 +74,7 @@ func (s *state) applyService(object *corev1.Service, gone bool, seen time.Time) 
 	}
 	if svc == nil || svc.uid != object.UID {
 		svc = &service{
-			uid: object.UID, addresses: map[string]addressState{}, left: map[string]time.Time{},
-			flips: map[addressState]int{}, resets: map[bool]int{},
+			uid: object.UID, addresses: map[string]addressState{}, flips: map[addressState]int{}, resets: map[bool]int{},
 		}
 		s.services[key] = svc
 		s.note(Fact{Seen: seen, Kind: FactService, Object: key.String(), From: absentState, To: string(svc.uid)})
@@ -129,7 +124,7 @@ func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 	all := maps.Clone(before)
 	maps.Copy(all, after)
 	for id := range all {
-		svc.count(id, before[id], after[id], seen)
+		svc.count(before[id], after[id], seen)
 		if foreign[id] && after[id] == absent && readyOnes(after) > 0 {
 			svc.lastLost = lastLost
 		}
@@ -144,26 +139,13 @@ func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 	}
 }
 
-func (svc *service) count(id string, before, after addressState, seen time.Time) {
-	switch {
-	case before == after:
-	case !before.member() && after.member():
-		svc.added++
-	case before.member() && !after.member():
-		svc.removed++
-	case before.member() && after.member():
+func (svc *service) count(before, after addressState, seen time.Time) {
+	if before != after && before.member() && after.member() {
 		svc.flips[after]++
 	}
 	if before == ready && after != ready {
-		svc.left[id] = seen
 		svc.lost++
 		svc.lastLost = seen
-	}
-	if before != ready && after == ready {
-		if since, ok := svc.left[id]; ok && seen.Sub(since) <= bounceWindow {
-			svc.bounces++
-		}
-		delete(svc.left, id)
 	}
 }
 
@@ -228,12 +210,9 @@ func (svc *service) counts(c Counts, key types.NamespacedName) {
 	for _, to := range []addressState{ready, notReady} {
 		set(svc.flips[to], "address_flips_total", "to", to.String())
 	}
-	set(svc.added, "address_churn_total", "change", "added")
-	set(svc.removed, "address_churn_total", "change", "removed")
-	set(svc.outages, "outages_total")
-	set(svc.bounces, "address_bounces_total")
-	set(svc.lost, "addresses_lost_total")
 	labels := []string{"namespace", key.Namespace, "service", key.Name}
+	c.set(float64(svc.outages), Outages, labels...)
+	c.set(float64(svc.lost), AddressesLost, labels...)
 	c.set(float64(svc.lost), LossesOfAnyCause, labels...)
 	if !svc.lastLost.IsZero() {
 		c.set(float64(svc.lastLost.UnixMicro())/1e6, LastLoss, labels...)

@@ -120,9 +120,9 @@ func TestTerminatingIsRemovedOnce(t *testing.T) {
 	w := newWorld(aService("1"), aSlice("x", true, false))
 	w.see(aSlice("x", false, true))
 	w.lose(aSlice("x", false, true))
-	w.expect(t, 1, "kubeflap_service_address_churn_total", "namespace", "a", "service", "s", "change", "removed")
+	w.expect(t, 1, AddressesLost, "namespace", "a", "service", "s")
 	w.expect(t, 0, "kubeflap_service_address_flips_total", "namespace", "a", "service", "s", "to", "not_ready")
-	w.expect(t, 1, "kubeflap_service_outages_total", "namespace", "a", "service", "s")
+	w.expect(t, 1, Outages, "namespace", "a", "service", "s")
 }
 
 func TestPublishedTerminatingAddressIsReady(t *testing.T) {
@@ -134,14 +134,14 @@ func TestMoveBetweenSlicesIsNoLoss(t *testing.T) {
 	w := newWorld(aService("1"), aSlice("x", true, false))
 	w.see(aSlice("y", true, false))
 	w.lose(aSlice("x", true, false))
-	w.expect(t, 0, "kubeflap_service_address_churn_total", "namespace", "a", "service", "s", "change", "removed")
-	w.expect(t, 0, "kubeflap_service_outages_total", "namespace", "a", "service", "s")
+	w.expect(t, 0, AddressesLost, "namespace", "a", "service", "s")
+	w.expect(t, 0, Outages, "namespace", "a", "service", "s")
 }
 
 func TestLossIsOfAReadyAddressAlone(t *testing.T) {
 	of := []string{"namespace", "a", "service", "s"}
 	w := newWorld(aService("1"), aSlice("x", true, false))
-	w.expect(t, 0, "kubeflap_service_addresses_lost_total", of...)
+	w.expect(t, 0, AddressesLost, of...)
 	if last, there := w.counts(at(0))[Series(LastLoss, of...)]; there {
 		t.Errorf("unexpected time of the last loss, without any loss: %v", last)
 	}
@@ -149,27 +149,15 @@ func TestLossIsOfAReadyAddressAlone(t *testing.T) {
 	w.see(aSlice("x", false, false))
 	w.now = 7
 	w.lose(aSlice("x", false, false)) // it was already not ready
-	w.expect(t, 1, "kubeflap_service_addresses_lost_total", of...)
+	w.expect(t, 1, AddressesLost, of...)
 	w.expect(t, 1, LossesOfAnyCause, of...)
 	w.expect(t, 1, LastLossSeries, of...)
 	w.expect(t, float64(at(5).Unix()), LastLoss, of...)
 	w.see(aSlice("x", true, false))
 	w.now = 9
 	w.see(aSlice("x", false, true))
-	w.expect(t, 2, "kubeflap_service_addresses_lost_total", of...)
+	w.expect(t, 2, AddressesLost, of...)
 	w.expect(t, float64(at(9).Unix()), LastLoss, of...)
-}
-
-func TestBounceIsBackWithinTwoMinutes(t *testing.T) {
-	w := newWorld(aService("1"), aSlice("x", true, false))
-	w.see(aSlice("x", false, false))
-	w.now = 120
-	w.see(aSlice("x", true, false))
-	w.see(aSlice("x", false, false))
-	w.now = 241
-	w.see(aSlice("x", true, false))
-	w.expect(t, 1, "kubeflap_service_address_bounces_total", "namespace", "a", "service", "s")
-	w.expect(t, 2, "kubeflap_service_address_flips_total", "namespace", "a", "service", "s", "to", "ready")
 }
 
 func TestRecreatedServiceStartsAtZeroWithoutTheOldSlices(t *testing.T) {
@@ -217,7 +205,7 @@ func TestAForeignSliceThatIsDeleted(t *testing.T) {
 	w := newWorld(aService("1"), own, foreign)
 	w.lose(foreign)
 	w.expect(t, 0, "kubeflap_service_endpoints_resets_total", "namespace", "a", "service", "s", "selector", "true")
-	w.expect(t, 1, "kubeflap_service_addresses_lost_total", "namespace", "a", "service", "s")
+	w.expect(t, 1, AddressesLost, "namespace", "a", "service", "s")
 	if _, last := w.counts(at(w.now))[Series(LastLoss, "namespace", "a", "service", "s")]; last {
 		t.Error("the removal of the foreign address changed the last loss")
 	}

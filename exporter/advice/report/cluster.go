@@ -34,8 +34,6 @@ type cluster struct {
 	intervals  *dto.Histogram
 	services   []services.Service
 	namespaces []pods.Namespace
-	consumers  []services.Namespace
-	readds     []services.StaleReadds
 	short      []pods.ShortTolerations
 	// flags holds the flags that are set on the kube-controller-manager.
 	flags []controlplane.Flag
@@ -62,7 +60,7 @@ type node struct {
 func Of(t time.Time, tracker *track.Tracker, incidents *correlate.Log, intervals *dto.Histogram, table controlplane.Table) (Report, error) {
 	c := cluster{
 		grace: incidents.GracePeriod(t), intervals: intervals, services: tracker.Services(t, nil), namespaces: tracker.Namespaces(t, nil),
-		consumers: tracker.Consumers(t, nil), readds: tracker.StaleReadds(t, nil), short: tracker.ShortTolerations(t, nil), flags: tracker.ManagerFlags(nil),
+		short: tracker.ShortTolerations(t, nil), flags: tracker.ManagerFlags(nil),
 	}
 	c.recommended = c.grace.Recommended()
 	if setting := tracker.GracePeriod(); setting.Period > 0 {
@@ -105,19 +103,14 @@ func nodesOf(t time.Time, tracker *track.Tracker, incidents *correlate.Log) (all
 	return all
 }
 
-// windows returns the mistakes of clients in a namespace, by batching window.
+// windows returns the stale re-adds of clients in a namespace, by batching window.
 func (c *cluster) windows(namespace string) []advice.Window {
 	var all [transition.NumWindows]advice.Window
 	for i, length := range transition.Windows() {
 		all[i].Length = length
-		for _, x := range c.consumers {
-			if x.Name == namespace {
-				all[i].Bounces += int(x.Bounces[i])
-			}
-		}
-		for _, x := range c.readds {
+		for _, x := range c.services {
 			if x.Namespace == namespace {
-				all[i].StaleReadds += int(x.ByWindow[i])
+				all[i].StaleReadds += int(x.StaleReadds[i])
 			}
 		}
 	}

@@ -64,8 +64,7 @@ func inPlaceLosses(s services.Service) int { return int(s.Losses[cause.InPlaceUp
 func inPlace(n pods.Namespace, hit []services.Service, windows []advice.Window) Recommendation {
 	observed := []string{fmt.Sprintf("%s in running pods", phrase.Count(int(n.InPlaceUpdates), "image change", "image changes"))}
 	for _, s := range hit {
-		observed = append(observed, fmt.Sprintf("%s lost %s because of these changes, and %s back soon afterwards",
-			s.Name, phrase.Count(inPlaceLosses(s), "ready address", "ready addresses"), phrase.Count(int(s.Bounces), "was", "were")))
+		observed = append(observed, fmt.Sprintf("%s lost %s because of these changes", s.Name, phrase.Count(inPlaceLosses(s), "ready address", "ready addresses")))
 	}
 	if n.SilentRestarts > 0 {
 		observed = append(observed, phrase.Count(int(n.SilentRestarts), "container", "containers")+" restarted while the pod stayed Ready")

@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -80,7 +82,8 @@ func reportedBy(t *testing.T, events []event.Event) string {
 	log.Observe(found...)
 	var lines []string
 	for _, s := range f.Services(end, nil) {
-		s.Created, s.OutageTime, s.LastLoss = time.Time{}, 0, time.Time{}
+		s.Created, s.OutageTime, s.LastLoss = time.Time{}, [cause.NumClasses]time.Duration{}, time.Time{}
+		s.LastReset, s.StaleReadds = losses.Reset{}, [transition.NumWindows]uint64{}
 		lines = append(lines, fmt.Sprintf("service %+v", s))
 	}
 	for _, n := range f.Namespaces(end, nil) {
@@ -90,9 +93,6 @@ func reportedBy(t *testing.T, events []event.Event) string {
 		// A status update is also a heartbeat, so the number of late heartbeats depends on the time at which the update
 		// is seen.
 		lines = append(lines, fmt.Sprintf("node %s: %d %v %d", n.Name, n.Heartbeats, n.Ready, n.Turned))
-	}
-	for _, x := range f.Consumers(end, nil) {
-		lines = append(lines, fmt.Sprintf("consumers %+v", x))
 	}
 	for _, x := range log.Incidents(end) {
 		lines = append(lines, fmt.Sprintf("incident %s %s %s %s/%s lost %d outages %d nodes %v", x.ID, x.Cause, x.Scope, x.Namespace, x.Subject, x.Lost, x.Outages, x.Nodes))

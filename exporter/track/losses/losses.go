@@ -44,8 +44,11 @@ type Service struct {
 	edited, sliceDeleted event.Moment
 
 	Counts
+	LastReset Reset
 	// Outage is the current outage, or nil.
 	Outage *Outage
+	// Over contains the time at which the last outage of each class ended or changed its class.
+	Over [cause.NumClasses]event.Moment
 	// Last and LastCause are the time and the cause of the newest settled loss, without the losses of foreign addresses.
 	Last      time.Time
 	LastCause cause.Cause
@@ -67,15 +70,18 @@ type Service struct {
 // Counts holds the counters of a Service's losses and outages.
 type Counts struct {
 	// Lost counts how often an address stopped being ready. Losses counts the losses with a determined cause, by cause.
-	Lost   uint64
+	Lost   [cause.NumClasses]uint32
 	Losses [cause.Count]uint32
 	// OutageTime is the total time without a ready address.
-	Outages    uint64
-	OutageTime time.Duration
+	Outages    [cause.NumClasses]uint32
+	OutageTime [cause.NumClasses]time.Duration
 	// A reset is the removal of all manually managed addresses. ResetsWithSelector counts the resets while the Service
 	// had a selector, and ResetsSelectorless counts the other resets.
 	ResetsWithSelector, ResetsSelectorless uint64
 }
+
+// Reset holds the times of the last resets, while the Service had a selector and while it had none.
+type Reset struct{ WithSelector, Selectorless time.Time }
 
 // Loss records that an address stopped being ready. It is kept until it has been reported with its cause.
 type Loss struct {
@@ -129,7 +135,7 @@ func New(watches *watches.Watches, found *transition.List, pods *pods.Pods, node
 // Add counts a loss, and starts the search for its cause.
 func (q *Losses) Add(l *Loss) {
 	s := l.Service
-	s.Lost++
+	s.Lost[cause.Unplanned]++
 	if !l.Change.Foreign {
 		s.ownLost = q.watches.Moment(l.Change.Time)
 	}

@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -39,6 +40,11 @@ func (s *Service) Tally(k event.Kind) (n Tally) {
 }
 
 func (s *Service) hasSelector() bool { return len(s.Selector) > 0 }
+
+// HasPods reports whether the Service has an address of a pod.
+func (s *Service) HasPods() bool {
+	return slices.ContainsFunc(s.Sources, func(h *Source) bool { return h.managed > 0 })
+}
 
 // ManualInEndpoints returns the number of manually managed addresses in the Endpoints object.
 func (s *Service) ManualInEndpoints() int { return int(s.Tally(event.KindEndpoints).manual) }
@@ -86,8 +92,10 @@ func (q *Losses) compare(s *Service, w Write, k event.Kind, inEndpoints bool) {
 	case before.manual > 0 && now.manual == 0:
 		if selector {
 			s.ResetsWithSelector++
+			s.LastReset.WithSelector = w.At
 		} else {
 			s.ResetsSelectorless++
+			s.LastReset.Selectorless = w.At
 		}
 		s.cleared = selector
 		q.Report(s, transition.EndpointsReset{

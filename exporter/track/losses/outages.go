@@ -10,6 +10,7 @@ import (
 // Outage is a time during which a Service has no ready address. It has the same cause as the loss with which it began.
 type Outage struct {
 	Since time.Time
+	Class cause.Class
 	// live is set if kubeflap saw the start without delay.
 	live bool
 	// undecided is set until the loss with which the outage began has been reported. Then the cause is known.
@@ -27,7 +28,7 @@ const goneWithin = 2 * time.Minute
 // the Service's own addresses by more than goneWithin, they no longer count as foreign. `live` reports whether kubeflap
 // saw the event without delay.
 func (q *Losses) BeginOutage(s *Service, t time.Time, live bool, made []*Loss) {
-	s.Outages++
+	s.Outages[cause.Unplanned]++
 	s.Outage = &Outage{Since: t, live: live, undecided: len(made) > 0}
 	for _, l := range made {
 		l.Change.Foreign = l.Change.Foreign && s.ownLost != 0 && l.Change.Time.Sub(q.watches.Time(s.ownLost)) <= goneWithin
@@ -40,8 +41,8 @@ func (q *Losses) BeginOutage(s *Service, t time.Time, live bool, made []*Loss) {
 // EndOutage ends the current outage of a Service, and reports its end once the cause is known.
 func (q *Losses) EndOutage(s *Service, t time.Time, live bool) {
 	o := s.Outage
-	s.Outage = nil
-	s.OutageTime += q.watches.Counted(o.Since, t)
+	s.Outage, s.Over[o.Class] = nil, q.watches.Moment(t)
+	s.OutageTime[o.Class] += q.watches.Counted(o.Since, t)
 	o.ended = &transition.OutageEnded{At: at(t), Service: s.Name, Lasted: t.Sub(o.Since), Cause: o.cause, Complete: live && o.live}
 	if !o.undecided {
 		q.Report(s, *o.ended)

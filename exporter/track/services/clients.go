@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -39,14 +38,11 @@ type batching struct {
 	// bounceWindow is the maximum length of each part of a bounce. The first part lasts from the removal of an address
 	// until it is put back. The second part, which only clients have, lasts until it is removed again.
 	bounceWindow time.Duration
-	namespaces   pods.Totals[clientCounts]
 	// `open` holds the open batches, sorted by the time at which they close, and by window.
 	open []*batch
 	// `forgotten` is the time at which old data was last removed.
 	forgotten time.Time
 }
-
-type clientCounts struct{ updates, bounces ByWindow }
 
 // batch is the open batch of one client of one Service.
 type batch struct {
@@ -161,21 +157,16 @@ func (x *batching) oldest(t time.Time) event.Moment { return x.watches.Moment(t.
 // apply applies the changes of one batch, and returns the reports of the bounces.
 func (x *batching) apply(b *batch) (bounces []func()) {
 	s, now, oldest := b.service, x.watches.Moment(b.due), x.oldest(b.due)
-	updated := uint64(0)
 	for _, id := range slices.SortedFunc(maps.Keys(b.wasReady), order) {
 		ready := s.IsReady(id, x.losses.ReadFrom)
 		if ready == b.wasReady[id] {
 			continue
 		}
-		updated = 1
 		if s.clients.of(id).clients[b.window].turn(ready, now, oldest) {
 			bounced := transition.ConsumerBounced{At: at(b.due), Address: transition.Address{Service: s.Name, ID: id}, Window: transition.Windows()[b.window]}
 			bounces = append(bounces, func() { x.losses.ReportOf(&s.Service, id, bounced) })
 		}
 	}
-	counts := &x.namespaces.Get(s.Name.Namespace, b.due).Counts
-	counts.updates[b.window] += updated
-	counts.bounces[b.window] += uint64(len(bounces))
 	return bounces
 }
 
@@ -238,36 +229,4 @@ func (x *batching) forget(all map[owned]*service, t time.Time) {
 			s.clients = nil
 		}
 	}
-}
-
-// Namespace counts the updates of a namespace's clients, and their bounces.
-type Namespace struct {
-	Name             string
-	Updates, Bounces ByWindow
-}
-
-// Namespaces appends namespaces to the given slice and returns the extended slice. It includes each namespace that has
-// Services, or had Services in the last hour.
-func (x *batching) Namespaces(into []Namespace) []Namespace {
-	for _, n := range x.namespaces.Sorted(x.watches.Now()) {
-		into = append(into, Namespace{n.Name, n.Counts.updates, n.Counts.bounces})
-	}
-	return into
-}
-
-// StaleReadds counts the stale re-adds of a Service.
-type StaleReadds struct {
-	transition.Service
-	ByWindow
-}
-
-// StaleReadds appends the Services with stale re-adds to the given slice, sorted by namespace and name. It returns the
-// extended slice.
-func (r *registry) StaleReadds(into []StaleReadds) []StaleReadds {
-	for _, s := range r.inOrder() {
-		if c := s.clients; c != nil && c.readds != (ByWindow{}) {
-			into = append(into, StaleReadds{s.Name, c.readds})
-		}
-	}
-	return into
 }

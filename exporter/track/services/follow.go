@@ -23,9 +23,17 @@ const (
 // addresses.
 type propagation struct {
 	*facts
+	counts Propagations
 	// `pending` contains the address changes that were seen before the corresponding pod changes.
 	pending []pending
 }
+
+// Propagations counts the propagations of pods' readiness changes to their addresses. Slow counts those that took longer
+// than slowAfter.
+type Propagations struct{ All, Slow uint64 }
+
+// slowAfter is the time after which a propagation counts as slow. It is a bucket of the histogram of propagation times.
+const slowAfter = 5 * time.Second
 
 type pending struct {
 	service *service
@@ -46,9 +54,22 @@ func (x *propagation) observe(s *service, p *pods.Pod, change transition.Address
 		}
 	case after(turned) && t.Sub(turned) <= propagationLimit && x.watches.Live(event.KindPod, turned):
 		change.Delay = t.Sub(turned)
-		x.losses.Report(&s.Service, change)
+		x.report(s, change)
 	}
 }
+
+func (x *propagation) report(s *service, change transition.AddressFollowedPod) {
+	if !s.Current {
+		return
+	}
+	if x.counts.All++; change.Delay > slowAfter {
+		x.counts.Slow++
+	}
+	x.found.Add(change)
+}
+
+// Propagations returns the counts of propagations.
+func (x *propagation) Propagations() Propagations { return x.counts }
 
 // podTurned handles a change of a pod's Ready condition. It reports the pending address changes that belong to this
 // change. Their propagation time is too short to measure.
@@ -61,7 +82,7 @@ func (x *propagation) podTurned(id event.UID, ready bool, t time.Time) {
 		followed := p.change.ID == id && p.change.Ready == ready
 		if followed {
 			p.change.Time = t
-			x.losses.Report(&p.service.Service, p.change)
+			x.report(p.service, p.change)
 		}
 		return followed
 	})

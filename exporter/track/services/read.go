@@ -16,19 +16,18 @@ type Service struct {
 	Type                         string
 	Selector                     bool
 	Ready, NotReady, Terminating int
-	AddressCounts
+	Flips
 	// Counts includes the current outage.
 	losses.Counts
 	// LastLoss is the time of the newest loss in Losses, and LastCause is its cause. Both fields ignore foreign
 	// addresses.
 	LastLoss  time.Time
 	LastCause cause.Cause
+	LastReset losses.Reset
 	// Manual reports whether the Service has ever had manually managed addresses.
 	Manual bool
 	// SelectorConflict reports whether the Service has manually managed Endpoints and a selector that matches no pods.
 	SelectorConflict bool
-	// ManualAddresses counts the manually managed addresses in Endpoints.
-	ManualAddresses int
 	// Diverging counts addresses whose readiness has differed between Endpoints, slices and pods for more than 10 s.
 	Diverging int
 	// PendingPods counts the pods in phase Pending that the Service selects. It is 0 if the Service has a ready
@@ -37,13 +36,14 @@ type Service struct {
 	// ForeignAddresses counts the addresses that neither Kubernetes nor a known manager wrote. It is 0 if the Service
 	// has no selector.
 	ForeignAddresses int
+	// HasPods reports whether the Service has an address of a pod. StaleReadds counts the addresses that a client puts
+	// back into its load balancer during an in-place update of the pod.
+	HasPods     bool
+	StaleReadds ByWindow
 }
 
-// AddressCounts counts the changes of a Service's addresses.
-type AddressCounts struct {
-	TurnedReady, TurnedNotReady uint64
-	Added, Removed, Bounces     uint64
-}
+// Flips counts the readiness changes of addresses that stay in a Service.
+type Flips struct{ TurnedReady, TurnedNotReady uint64 }
 
 // Source returns the resource from which address states are currently read.
 func (x *Services) Source() event.Kind { return x.losses.ReadFrom }
@@ -79,14 +79,14 @@ func (x *Services) All(into []Service) []Service {
 	return into
 }
 
-// StartCounting sets the counters of all Services and clients to zero.
+// StartCounting sets the counters to zero.
 func (x *Services) StartCounting() {
 	for _, s := range x.all {
-		if s.counts, s.Counts = (AddressCounts{}), (losses.Counts{}); s.clients != nil {
+		if s.flips, s.Counts = (Flips{}), (losses.Counts{}); s.clients != nil {
 			s.clients.readds = ByWindow{}
 		}
 	}
-	x.namespaces.Reset()
+	x.propagation.counts = Propagations{}
 }
 
 func (x *Services) read(s *service) Service {
@@ -94,39 +94,15 @@ func (x *Services) read(s *service) Service {
 	is := Service{
 		Namespace: s.Name.Namespace, Name: s.Name.Name, Created: x.watches.CountedFrom(s.created), Type: s.kind, Selector: len(s.Selector) > 0,
 		Ready: int(n[losses.Ready]), NotReady: int(n[losses.NotReady]), Terminating: int(n[losses.Terminating]),
-		AddressCounts: s.counts, Counts: s.Counts, LastLoss: s.Last, LastCause: s.LastCause,
-		Manual: s.EverManual, SelectorConflict: s.InConflict(), ManualAddresses: s.ManualInEndpoints(),
-		Diverging: s.divergingAt(t), ForeignAddresses: s.ForeignAddresses(),
+		Flips: s.flips, Counts: s.Counts, LastLoss: s.Last, LastCause: s.LastCause, LastReset: s.LastReset,
+		Manual: s.EverManual, SelectorConflict: s.InConflict(),
+		Diverging: s.divergingAt(t), ForeignAddresses: s.ForeignAddresses(), HasPods: s.HasPods(),
+	}
+	if s.clients != nil {
+		is.StaleReadds = s.clients.readds
 	}
 	if s.Outage != nil {
-		is.OutageTime += x.watches.Counted(s.Outage.Since, t)
+		is.OutageTime[s.Outage.Class] += x.watches.Counted(s.Outage.Since, t)
 	}
 	return is
-}
-
-// Outages returns the start of each ongoing outage that began by t, by the UID of the Service.
-func (x *Services) Outages(t time.Time) map[event.UID]time.Time {
-	all := map[event.UID]time.Time{}
-	for _, s := range x.all {
-		if o := s.Outage; s.Current && o != nil && !o.Since.After(t) {
-			all[s.UID] = o.Since
-		}
-	}
-	return all
-}
-
-// RestoreOutages makes the given outages go on for those Services that have no ready address in the first lists.
-func (x *Services) RestoreOutages(all map[event.UID]time.Time) { x.restored = all }
-
-// ContinueOutages reports the restored outages that go on. It does nothing until Services and their addresses are listed.
-func (x *Services) ContinueOutages(t time.Time) {
-	if x.restored == nil || !x.watches.IsSynced(event.KindService) || !x.watches.IsSynced(x.losses.ReadFrom) {
-		return
-	}
-	for _, s := range x.inOrder() {
-		if since := x.restored[s.UID]; !since.IsZero() && s.Current && s.Count[losses.Ready] == 0 {
-			x.losses.ContinueOutage(&s.Service, since, t)
-		}
-	}
-	x.restored = nil
 }

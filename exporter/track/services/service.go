@@ -21,7 +21,7 @@ type service struct {
 	// publish is the value of publishNotReadyAddresses.
 	publish bool
 
-	counts  AddressCounts
+	flips   Flips
 	clients *clients
 	// `marked` is set while the Service awaits a comparison. `diverging` contains the start of the disagreement about each
 	// address.
@@ -108,7 +108,6 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 	}
 	if s == nil || !s.Current {
 		s = x.makeCurrent(s, name, o.UID)
-		x.namespaces.Get(name.Namespace, e.Seen).Join()
 	}
 	// A change of the selection of pods can also explain address losses that kubeflap saw shortly before the change.
 	selector, now := pods.NewSelector(o.Selector), x.watches.Moment(e.Seen)
@@ -120,7 +119,8 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 		s.Changed = now
 	}
 	if !s.Current {
-		s.Current, s.created = true, e.Seen
+		s.Current, s.created, s.Over = true, e.Seen, x.over[name]
+		delete(x.over, name)
 	}
 	s.kind, s.publish, s.Selector = o.Type, o.PublishNotReady, selector
 	x.losses.Check(&s.Service, e.Seen)
@@ -150,11 +150,11 @@ func (x *Services) makeCurrent(old *service, name transition.Service, uid event.
 // are not reported.
 func (x *Services) retire(s *service, e event.Event) {
 	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.Name, Earliest: x.watches.NotBefore(e.Kind, e.Seen)})
+	x.keepStarts(s, e.Seen)
 	s.Current = false
 	if c := s.clients; c != nil {
 		clear(c.updating)
 		c.readds = ByWindow{}
 	}
-	x.namespaces.Get(s.Name.Namespace, e.Seen).Leave(x.watches.Now())
 	x.forgetIfGone(s)
 }

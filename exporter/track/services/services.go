@@ -34,6 +34,7 @@ type Services struct {
 	wanted event.Kind
 	// restored holds the outages that were ongoing before the first lists, until Services and their addresses are listed.
 	restored map[event.UID]time.Time
+	over     over
 	// relists holds the Services that are being listed again. SlicesListed compares their old and new states.
 	relists []*update
 	// readyOn holds the result of ReadyOn for each node at the time readyAt.
@@ -48,7 +49,7 @@ func New(bounceWindow time.Duration, wanted event.Kind, watches *watches.Watches
 	f, r := &facts{watches, found, pods, q}, &registry{map[owned]*service{}, map[losses.SourceID]*source{}, nil}
 	x := &Services{
 		facts: f, registry: r, propagation: propagation{facts: f}, divergence: divergence{facts: f, registry: r},
-		batching: batching{facts: f, bounceWindow: bounceWindow}, wanted: wanted,
+		batching: batching{facts: f, bounceWindow: bounceWindow}, wanted: wanted, over: over{},
 	}
 	q.ReadFrom = cmp.Or(wanted, event.KindEndpointSlice)
 	return x
@@ -74,6 +75,7 @@ func (x *Services) HandleDue() {
 	t := x.watches.Now()
 	x.CloseBatches(t)
 	x.forget(x.all, t)
+	x.forgetOver(t)
 	x.compareMarked(t)
 }
 

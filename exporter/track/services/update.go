@@ -71,15 +71,12 @@ func (x *Services) countChange(u *update, a losses.Changed) {
 		}
 		return
 	}
-	switch n := &u.counts; {
-	case !from.Stays() && to.Stays():
-		n.Added++
-	case from.Stays() && !to.Stays():
-		n.Removed++
+	switch {
+	case from.Stays() != to.Stays():
 	case to == losses.Ready:
-		n.TurnedReady++
+		u.flips.TurnedReady++
 	case from == losses.Ready:
-		n.TurnedNotReady++
+		u.flips.TurnedNotReady++
 	default: // a change between absent and terminating
 		return
 	}
@@ -129,7 +126,6 @@ func (x *Services) noteReturn(u *update, named transition.Address) {
 	}
 	away := u.At.Sub(x.watches.Time(r.left))
 	if r.left = 0; away <= x.bounceWindow {
-		u.counts.Bounces++
 		atMost := !r.seen || x.watches.NotBefore(x.losses.ReadFrom, u.At).Before(u.At)
 		x.losses.ReportOf(&u.Service, named.ID, transition.AddressBounced{At: at(u.At), Address: named, Away: away, AtMost: atMost})
 	}

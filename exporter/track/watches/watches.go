@@ -3,6 +3,7 @@
 package watches
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -232,6 +233,12 @@ func (s *states) Missing(k event.Kind) bool { return s[k].missing }
 // Absent reports whether a resource is absent from the cluster.
 func (s *states) Absent(k event.Kind) bool {
 	return s[k].missing && s[k].reason == event.ReasonAbsent
+}
+
+// BrokenFor reports whether the watch of a listed resource has not worked for a time.
+func (w *Watches) BrokenFor(k event.Kind, d time.Duration) bool {
+	s := &w.states[k]
+	return s.synced() && !s.up && w.now.Sub(cmp.Or(s.downSince, s.gap.From)) >= d
 }
 
 // DownSince returns the time at which the watch broke. It is zero while the watch works and before the first list.

@@ -1,0 +1,105 @@
+package services
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+const (
+	// keepOver is the time for which OutageStarts includes an outage that has ended.
+	keepOver = time.Hour
+	// blindAfter is the time without a working watch after which it is unknown whether an outage is ongoing.
+	blindAfter = 90 * time.Second
+)
+
+// OutageStart is the start of an outage. It is zero if the outage has ended, or if its class has changed.
+type OutageStart struct {
+	transition.Service
+	Class cause.Class
+	Start time.Time
+}
+
+// over holds the times at which the last outage of each class ended, by Service, of deleted Services.
+type over map[transition.Service][cause.NumClasses]event.Moment
+
+// OutageStarts appends the ongoing outages and the outages that ended in the last hour to the given slice, and returns
+// the extended slice. It returns no outages if the watches of Services or their addresses are broken.
+func (x *Services) OutageStarts(into []OutageStart) []OutageStart {
+	if x.watches.BrokenFor(event.KindService, blindAfter) || x.watches.BrokenFor(x.losses.ReadFrom, blindAfter) {
+		return into
+	}
+	for _, s := range x.inOrder() {
+		if s.Current {
+			into = x.appendStarts(into, s.Name, s.Over, s.Outage)
+		}
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(x.over), func(a, b transition.Service) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	}) {
+		into = x.appendStarts(into, name, x.over[name], nil)
+	}
+	return into
+}
+
+func (x *Services) appendStarts(into []OutageStart, name transition.Service, ended [cause.NumClasses]event.Moment, ongoing *losses.Outage) []OutageStart {
+	for class, at := range ended {
+		if ongoing != nil && ongoing.Class == cause.Class(class) {
+			into = append(into, OutageStart{name, ongoing.Class, ongoing.Since})
+		} else if at != 0 && x.watches.Now().Sub(x.watches.Time(at)) <= keepOver {
+			into = append(into, OutageStart{Service: name, Class: cause.Class(class)})
+		}
+	}
+	return into
+}
+
+// keepStarts keeps the outages of a deleted Service for OutageStarts.
+func (x *Services) keepStarts(s *service, t time.Time) {
+	if s.Outage != nil {
+		s.Over[s.Outage.Class] = x.watches.Moment(t)
+	}
+	if s.Over != ([cause.NumClasses]event.Moment{}) {
+		x.over[s.Name] = s.Over
+	}
+}
+
+// forgetOver drops the outages of deleted Services after a while.
+func (x *Services) forgetOver(t time.Time) {
+	maps.DeleteFunc(x.over, func(_ transition.Service, ended [cause.NumClasses]event.Moment) bool {
+		return t.Sub(x.watches.Time(slices.Max(ended[:]))) > keepOver
+	})
+}
+
+// Outages returns the start of each ongoing outage that began by t, by the UID of the Service.
+func (x *Services) Outages(t time.Time) map[event.UID]time.Time {
+	all := map[event.UID]time.Time{}
+	for _, s := range x.all {
+		if o := s.Outage; s.Current && o != nil && !o.Since.After(t) {
+			all[s.UID] = o.Since
+		}
+	}
+	return all
+}
+
+// RestoreOutages makes the given outages go on for those Services that have no ready address in the first lists.
+func (x *Services) RestoreOutages(all map[event.UID]time.Time) { x.restored = all }
+
+// ContinueOutages reports the restored outages that go on. It does nothing until Services and their addresses are listed.
+func (x *Services) ContinueOutages(t time.Time) {
+	if x.restored == nil || !x.watches.IsSynced(event.KindService) || !x.watches.IsSynced(x.losses.ReadFrom) {
+		return
+	}
+	for _, s := range x.inOrder() {
+		if since := x.restored[s.UID]; !since.IsZero() && s.Current && s.Count[losses.Ready] == 0 {
+			x.losses.ContinueOutage(&s.Service, since, t)
+		}
+	}
+	x.restored = nil
+}
