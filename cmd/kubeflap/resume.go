@@ -88,7 +88,7 @@ func (p *pipeline) replayed(e event.Event) {
 
 // breakWatches tells the tracker that no watch has worked since the last event. All counters begin at zero.
 func (p *pipeline) breakWatches(last time.Time) {
-	for _, k := range event.Kinds() {
+	for _, k := range append(event.Kinds(), event.OptionalKinds()...) {
 		p.replayed(event.Event{Seen: last, Kind: k, Type: event.Down, Reason: event.ReasonNotRunning})
 	}
 	p.tracker.StartCounting(last)

@@ -48,6 +48,9 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 	object.Set(reflect.ValueOf(original).Elem())
 	*replaced.Metadata() = event.Meta{UID: a.uid(meta.UID), Namespace: namespaces(a, "", meta.Namespace), Name: a.objectName(original.Kind(), meta)}
 	a.walk(object, meta.Namespace, nil)
+	if pod, ok := original.(*event.Pod); ok {
+		a.replicaSet(pod, replaced.(*event.Pod))
+	}
 	ev.Object = replaced
 	return ev
 }
@@ -134,6 +137,15 @@ func (a *Anonymiser) labels(original map[string]string) map[string]string {
 	return replaced
 }
 
+// replicaSet names the owner of a Deployment's pod as Kubernetes does: the name of the Deployment, and the hash of the
+// template.
+func (a *Anonymiser) replicaSet(original, replaced *event.Pod) {
+	if w, ok := original.Workload(); ok && w.Kind == "Deployment" {
+		hash := replaced.Labels["pod-template-hash"]
+		replaced.Owner = "ReplicaSet/" + a.pseudonym("deployment", w.Namespace, w.Name) + "-" + hash
+	}
+}
+
 // objectName replaces the name of an object. A Lease has the name of its node, and Endpoints have the name of their
 // Service. The Lease names that all clusters use stay.
 func (a *Anonymiser) objectName(kind event.Kind, m event.Meta) string {
@@ -146,6 +158,10 @@ func (a *Anonymiser) objectName(kind event.Kind, m event.Meta) string {
 		return a.pseudonym("pod", m.Namespace, m.Name)
 	case event.KindEndpointSlice:
 		return a.pseudonym("slice", m.Namespace, m.Name)
+	case event.KindDeployment:
+		return a.pseudonym("deployment", m.Namespace, m.Name)
+	case event.KindStatefulSet:
+		return a.pseudonym("statefulset", m.Namespace, m.Name) // as the owner of pods
 	case event.KindControlPlaneLease:
 		switch {
 		case m.Name == event.LeaseControllerManager, m.Name == event.LeaseScheduler:

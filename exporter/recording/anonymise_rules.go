@@ -41,6 +41,7 @@ var rules = map[string]rule{
 	"Endpoints.Writer":          manager,
 	"Endpoints.OtherWriter":     manager,
 	"Cluster.Version":           version,
+	"Workload.UpdateRevision":   noun("value"), // as the label controller-revision-hash
 }
 
 var (

@@ -286,6 +286,41 @@ func TestPseudonymsOfWhatVerdictsNeed(t *testing.T) {
 `)
 }
 
+func TestWorkloadsFitTheirPods(t *testing.T) {
+	anonymiser := NewAnonymiser()
+	anonymise := func(o event.Object) event.Object {
+		return anonymiser.Event(event.Event{Seen: noon, Kind: o.Kind(), Type: event.Listed, Object: o}).Object
+	}
+	web := anonymise(&event.Workload{
+		Meta: event.Meta{Namespace: "shop", Name: "web"}, Resource: event.KindDeployment, Replicas: 3, Selector: map[string]string{"app": "web"}, Generation: 7,
+	}).(*event.Workload)
+	db := anonymise(&event.Workload{
+		Meta: event.Meta{Namespace: "shop", Name: "db"}, Resource: event.KindStatefulSet, UpdateRevision: "db-6c9",
+	}).(*event.Workload)
+	pod := func(owner string, labels map[string]string) *event.Pod {
+		return anonymise(&event.Pod{Meta: event.Meta{Namespace: "shop", Name: "pod"}, Owner: owner, Labels: labels}).(*event.Pod)
+	}
+	first := pod("ReplicaSet/web-5d4", map[string]string{"app": "web", "pod-template-hash": "5d4"})
+	second := pod("ReplicaSet/web-77b", map[string]string{"app": "web", "pod-template-hash": "77b"})
+	for _, p := range []*event.Pod{first, second} {
+		if w, ok := p.Workload(); !ok || w != (event.WorkloadName{Kind: "Deployment", Namespace: web.Namespace, Name: web.Name}) {
+			t.Errorf("%+v is of %+v, not of %+v", p, w, web)
+		}
+		for name, value := range web.Selector {
+			if p.Labels[name] != value {
+				t.Errorf("the Deployment %+v does not select %+v", web, p)
+			}
+		}
+	}
+	if first.Owner == second.Owner || web.Name != "deployment-1" || web.Replicas != 3 || web.Generation != 7 {
+		t.Errorf("%s and %s of %+v", first.Owner, second.Owner, web)
+	}
+	p := pod("StatefulSet/db", map[string]string{"controller-revision-hash": "db-6c9"})
+	if w, _ := p.Workload(); w != (event.WorkloadName{Kind: "StatefulSet", Namespace: db.Namespace, Name: db.Name}) || p.Labels["controller-revision-hash"] != db.UpdateRevision {
+		t.Errorf("%+v does not belong to %+v", p, db)
+	}
+}
+
 func TestHeaderIsAnonymisedToo(t *testing.T) {
 	got := NewAnonymiser().Header(Header{Recorded: noon, Kubernetes: "v1.36.3-acme", Title: "Acme is down", Head: []byte(`{"id":"acme"}`), State: 3})
 	if want := (Header{Recorded: noon, Kubernetes: "v1.36.3", Anonymised: true}); !reflect.DeepEqual(got, want) {

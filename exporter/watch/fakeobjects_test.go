@@ -16,7 +16,8 @@ type message interface{ Marshal() ([]byte, error) }
 var apiTypes = map[string][2]string{
 	"nodes": {"v1", "Node"}, "pods": {"v1", "Pod"}, "services": {"v1", "Service"}, "endpoints": {"v1", "Endpoints"},
 	"endpointslices": {"discovery.k8s.io/v1", "EndpointSlice"},
-	"leases":         {"coordination.k8s.io/v1", "Lease"}, "controlplaneleases": {"coordination.k8s.io/v1", "Lease"},
+	"deployments":    {"apps/v1", "Deployment"}, "statefulsets": {"apps/v1", "StatefulSet"},
+	"leases": {"coordination.k8s.io/v1", "Lease"}, "controlplaneleases": {"coordination.k8s.io/v1", "Lease"},
 }
 
 // encoded returns an object as the API server sends it: its type and its message.

@@ -123,7 +123,7 @@ func (f *follower) follow(ctx context.Context) {
 }
 
 // retries returns the back-off for lists and watches. It is the back-off of client-go's reflector, but with a cap of 3
-// to 4.5 s instead of 30 to 60 s. The reflector's cap is meant for thousands of kubelets. kubeflap opens at most seven
+// to 4.5 s instead of 30 to 60 s. The reflector's cap is meant for thousands of kubelets. kubeflap opens at most nine
 // watches, and may miss flaps while it waits.
 func retries() wait.Backoff {
 	return wait.Backoff{Duration: 800 * time.Millisecond, Cap: 3 * time.Second, Steps: 10, Factor: 2, Jitter: 0.5}

@@ -101,6 +101,18 @@ func TestOptionalResources(t *testing.T) {
 			"unavailable forbidden",
 			`list and watch controlplaneleases`,
 		},
+		{
+			"Deployments that may not be listed", event.KindDeployment,
+			map[string]int{"list deployments": 403},
+			"unavailable forbidden",
+			`losses because a Deployment is scaled to zero`,
+		},
+		{
+			"an API server without StatefulSets", event.KindStatefulSet,
+			map[string]int{"list statefulsets": 404},
+			"unavailable absent",
+			`cause="list statefulsets: `,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(_ *testing.T, s *session) {
@@ -128,7 +140,7 @@ func TestOneNamespaceNeedsNoPermissionInTheCluster(t *testing.T) {
 		s.namespace = "shop"
 		s.api.refuse = map[string]int{"list nodes": 403, "watch nodes": 403, "list leases": 403, "watch leases": 403}
 		s.start()
-		for _, kind := range []event.Kind{event.KindPod, event.KindService, event.KindEndpointSlice, event.KindEndpoints} {
+		for _, kind := range []event.Kind{event.KindPod, event.KindService, event.KindEndpointSlice, event.KindEndpoints, event.KindDeployment, event.KindStatefulSet} {
 			s.want(kind, "listing", "synced")
 		}
 		s.want(event.KindNode, "unavailable forbidden")
@@ -140,7 +152,7 @@ func TestOneNamespaceNeedsNoPermissionInTheCluster(t *testing.T) {
 				"endpointslices": "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices",
 				"endpoints":      "/api/v1/namespaces/shop/endpoints", "nodes": "/api/v1/nodes",
 				"leases":             "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
-				"controlplaneleases": "",
+				"controlplaneleases": "", "deployments": "/apis/apps/v1/namespaces/shop/deployments",
 			} {
 				if got := s.api.paths[resource]; got != want {
 					t.Errorf("%s were asked for at %s, want %s", resource, got, want)

@@ -56,6 +56,26 @@ func TestControlPlaneLeases(t *testing.T) {
 	})
 }
 
+func TestWorkloads(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		const kind = "deployments"
+		s.api.objects[kind] = []*runtime.Unknown{apiObject(kind, "web", "5"), apiObject(kind, "api", "6")}
+		s.start()
+		s.want(event.KindDeployment, "listing", "listed web", "listed api", "synced")
+		s.want(event.KindStatefulSet, "listing", "synced")
+		s.api.set(func() {
+			if got, want := s.api.paths[kind], "/apis/apps/v1/deployments"; got != want {
+				t.Errorf("they were asked for at %s, want %s", got, want)
+			}
+		})
+		s.api.stream(kind).send("MODIFIED", apiObject(kind, "web", "21"))
+		s.api.stream(kind).send("DELETED", apiObject(kind, "api", "22"))
+		s.api.stream("statefulsets").send("ADDED", apiObject("statefulsets", "db", "23"))
+		s.want(event.KindDeployment, "modified web", "deleted api")
+		s.want(event.KindStatefulSet, "added db")
+	})
+}
+
 func TestWatchEnds(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -11,6 +11,8 @@ const (
 	nodeLeases = "kube-node-lease"
 	// controlPlaneLeases is the namespace of leader election Leases and API server Leases (metav1.NamespaceSystem).
 	controlPlaneLeases = "kube-system"
+	// coordination is the API group of Leases.
+	coordination = "coordination.k8s.io"
 )
 
 // Resource is a watched resource, in one namespace or in all namespaces.
@@ -30,7 +32,7 @@ type Resource struct {
 // Resources returns the resources to watch in a namespace. If namespace is empty, it returns the resources to watch in
 // all namespaces, and the control-plane Leases. Nodes and their Leases are always included.
 func (c *Client) Resources(namespace string) []Resource {
-	const discovery, coordination = "discovery.k8s.io", "coordination.k8s.io"
+	const discovery = "discovery.k8s.io"
 	all := []Resource{
 		{Kind: event.KindNode, object: "Node", Lost: "the last known state of nodes is kept, and losses are not attributed to nodes"},
 		{
@@ -54,17 +56,34 @@ func (c *Client) Resources(namespace string) []Resource {
 			Lost: "manually managed Endpoints are not watched, so overwritten addresses and differences from EndpointSlices are not detected",
 		},
 	}
-	if namespace == "" {
-		all = append(all, Resource{
-			Kind: event.KindControlPlaneLease, object: "Lease", group: coordination, namespace: controlPlaneLeases,
-			Lost: "the controller manager, an API server and etcd are harder to tell apart as the cause of an incident",
-		})
-	}
+	all = append(all, optional(namespace)...)
 	for i := range all {
 		all[i].client, all[i].name = c, all[i].Kind.String()
 		if all[i].object == "Lease" {
 			all[i].name = "leases"
 		}
+	}
+	return all
+}
+
+// optional returns the resources that kubeflap can work without.
+func optional(namespace string) []Resource {
+	const apps = "apps"
+	all := []Resource{
+		{
+			Kind: event.KindDeployment, object: "Deployment", group: apps, namespace: namespace,
+			Lost: "losses because a Deployment is scaled to zero or updated can count as unplanned",
+		},
+		{
+			Kind: event.KindStatefulSet, object: "StatefulSet", group: apps, namespace: namespace,
+			Lost: "losses because a StatefulSet is scaled to zero or updated can count as unplanned",
+		},
+	}
+	if namespace == "" {
+		all = append(all, Resource{
+			Kind: event.KindControlPlaneLease, object: "Lease", group: coordination, namespace: controlPlaneLeases,
+			Lost: "the controller manager, an API server and etcd are harder to tell apart as the cause of an incident",
+		})
 	}
 	return all
 }
