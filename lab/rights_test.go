@@ -17,7 +17,7 @@ import (
 // plane Leases.
 var (
 	ofCluster    = []string{"nodes"}
-	ofNamespaces = []string{"pods", "services", "endpoints", "endpointslices.discovery.k8s.io"}
+	ofNamespaces = []string{"pods", "services", "endpoints", "endpointslices.discovery.k8s.io", "deployments.apps", "statefulsets.apps"}
 	leases       = []string{"leases.coordination.k8s.io"}
 )
 

@@ -51,7 +51,7 @@ func granted(t *testing.T, objects []any) map[string][]rbacv1.PolicyRule {
 // Regardless of the values, kubeflap must only have permission to read resources.
 func TestRightsOnlyRead(t *testing.T) {
 	t.Parallel()
-	known := []string{"/nodes", "/pods", "/services", "/endpoints", "/namespaces", "discovery.k8s.io/endpointslices", "coordination.k8s.io/leases"}
+	known := []string{"/nodes", "/pods", "/services", "/endpoints", "/namespaces", "discovery.k8s.io/endpointslices", "coordination.k8s.io/leases", "apps/deployments", "apps/statefulsets"}
 	some := 0
 	for name, input := range valuesFiles(t) {
 		for namespace, rules := range granted(t, render(t, input)) {
