@@ -189,8 +189,8 @@ func startDownloads(t *testing.T, dir, config string, pipelines ...*pipeline) st
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := newRegistry(nothingDropped, "")
-	served := web.Pages{Metrics: metrics.NewPage(registry), Registry: registry, Unready: allWatched, Recordings: handler}
+	registry := newRegistry("")
+	served := web.Pages{Metrics: metrics.NewPage(registry), Unready: allWatched, Recordings: handler}
 	for _, x := range pipelines {
 		served.Metrics.Add(x.collector, "")
 		served.Clusters = append(served.Clusters, x.cluster(""))

@@ -30,7 +30,7 @@ func serveIncidents(t *testing.T, files ...string) string {
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	pages := web.Pages{Metrics: r.page(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: r.unready}
+	pages := web.Pages{Metrics: r.page(prometheus.NewRegistry()), Unready: r.unready}
 	for i, pipeline := range r.pipelines {
 		pages.Clusters = append(pages.Clusters, pipeline.cluster(recordings[i].cluster))
 	}

@@ -71,10 +71,10 @@ func (q *logQueue) close() {
 	}
 }
 
-func (q *logQueue) droppedLines() float64 {
+func (q *logQueue) droppedLines() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return float64(q.dropped)
+	return q.dropped
 }
 
 // run writes lines until the queue is closed and empty.
@@ -91,5 +91,5 @@ func (q *logQueue) run() {
 		report(l.dropped)
 		_, _ = q.out.Write(l.text) // a failed log write cannot be logged
 	}
-	report(int(q.droppedLines()))
+	report(q.droppedLines())
 }

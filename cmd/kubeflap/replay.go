@@ -175,7 +175,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 		}
 		return nil
 	})
-	registry := newRegistry(p.log.droppedLines, r.names()...)
+	registry := newRegistry(r.names()...)
 	for _, pipeline := range r.pipelines {
 		group.Go(func() error {
 			pipeline.runTicker(ctx, func(time.Time) {})
@@ -183,7 +183,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 		})
 	}
 	group.Go(func() error {
-		return serve(ctx, p, listen, web.Pages{Metrics: r.page(registry), Registry: registry, Clusters: r.clusters(), Unready: r.unready})
+		return serve(ctx, p, listen, web.Pages{Metrics: r.page(registry), Clusters: r.clusters(), Unready: r.unready})
 	})
 	return errors.Join(group.Wait(), failure)
 }

@@ -23,7 +23,7 @@ import (
 func served(t *testing.T, p *pipeline) string {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	handler, err := web.Handler(web.Pages{Metrics: metrics.NewPage(registry), Registry: registry, Unready: p.unready, Clusters: []web.Cluster{p.cluster("")}}, slog.New(slog.DiscardHandler))
+	handler, err := web.Handler(web.Pages{Metrics: metrics.NewPage(registry), Unready: p.unready, Clusters: []web.Cluster{p.cluster("")}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

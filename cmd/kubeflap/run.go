@@ -55,7 +55,7 @@ func (r *runner) run(p program) error {
 		runtime.MemProfileRate = 0 // heap profiling would use memory
 	}
 	pipeline := newPipeline(*r.settings, time.Now, logReporter{p.logger})
-	registry := newRegistry(p.log.droppedLines, "")
+	registry := newRegistry("")
 	group, ctx := errgroup.WithContext(p.ctx)
 	watcher, err := newWatcher(p.logger, r.cluster, pipeline.apply)
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *runner) run(p program) error {
 	page := metrics.NewPage(registry)
 	page.Add(pipeline.collector, "")
 	group.Go(func() error { return pipeline.follow(ctx, watcher) })
-	pages := web.Pages{Metrics: page, Registry: registry, Unready: pipeline.unready, Profiles: r.profiles, Recordings: recordings}
+	pages := web.Pages{Metrics: page, Unready: pipeline.unready, Profiles: r.profiles, Recordings: recordings}
 	pages.Clusters = []web.Cluster{pipeline.cluster("")}
 	group.Go(func() error { return serve(ctx, p, r.listen, pages) })
 	group.Go(func() error { return serveProbes(ctx, p, r.probes, pipeline.unready) })

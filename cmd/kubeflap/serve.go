@@ -44,7 +44,7 @@ func checkWeb(flags *toolkit.FlagConfig) error {
 
 // newRegistry returns a registry with the process metrics. In a replay of several clusters, these metrics exist once
 // per cluster, with the label "cluster". Rules and dashboards can then join them with the metrics of the cluster.
-func newRegistry(droppedLines func() float64, clusters ...string) *prometheus.Registry {
+func newRegistry(clusters ...string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	for _, cluster := range clusters {
 		to := prometheus.Registerer(registry)
@@ -53,7 +53,6 @@ func newRegistry(droppedLines func() float64, clusters ...string) *prometheus.Re
 		}
 		to.MustRegister(
 			version.NewCollector("kubeflap"), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-			metrics.NewLogLines(droppedLines),
 		)
 	}
 	return registry

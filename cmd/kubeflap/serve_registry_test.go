@@ -12,13 +12,13 @@ import (
 
 // TestRegistryHasTheMetricsOfTheProcess checks the process metrics that dashboards and rules use.
 func TestRegistryHasTheMetricsOfTheProcess(t *testing.T) {
-	families, err := newRegistry(nothingDropped, "").Gather()
+	families, err := newRegistry("").Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
 		"process_cpu_seconds_total", "process_resident_memory_bytes", "process_virtual_memory_bytes", "process_virtual_memory_max_bytes",
-		"process_open_fds", "process_max_fds", "process_start_time_seconds", "go_goroutines", "kubeflap_build_info", "kubeflap_log_lines_dropped_total",
+		"process_open_fds", "process_max_fds", "process_start_time_seconds", "go_goroutines", "kubeflap_build_info",
 	} {
 		if !slices.ContainsFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == name }) {
 			t.Errorf("%s is missing", name)
@@ -34,7 +34,7 @@ func TestEachReplayedClusterHasTheMetricsOfTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newDemo(recordings, 0, "http://localhost:9969", "kubeflap", io.Discard)
-	families, err := newRegistry(nothingDropped, r.names()...).Gather()
+	families, err := newRegistry(r.names()...).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

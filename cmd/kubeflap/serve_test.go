@@ -40,8 +40,6 @@ func (a addresses) Handle(_ context.Context, r slog.Record) error {
 
 func allWatched() []watches.Watch { return nil }
 
-func nothingDropped() float64 { return 0 }
-
 func listening() (program, chan string) {
 	a := addresses{slog.DiscardHandler, make(chan string, 10)}
 	return program{logger: slog.New(a), out: io.Discard}, a.found
@@ -56,9 +54,9 @@ func start(t *testing.T, config string) string {
 func startWith(t *testing.T, config string, profiles bool) string {
 	t.Helper()
 	p, found := listening()
-	registry := newRegistry(nothingDropped, "")
+	registry := newRegistry("")
 	served := web.Pages{
-		Metrics: metrics.NewPage(registry), Registry: registry, Unready: allWatched, Profiles: profiles,
+		Metrics: metrics.NewPage(registry), Unready: allWatched, Profiles: profiles,
 		Clusters: []web.Cluster{newPipeline(trackerSettings(), time.Now, newSilentReporter("")).cluster("")},
 	}
 	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, listenFlags(config), served) })

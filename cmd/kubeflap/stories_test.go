@@ -72,7 +72,7 @@ func newStoryWatcher(t *testing.T, c *fakeCluster) *storyWatcher {
 	registry := prometheus.NewRegistry()
 	page := metrics.NewPage(registry)
 	page.Add(w.pipeline.collector, "")
-	handler, err := web.Handler(web.Pages{Metrics: page, Registry: registry, Clusters: []web.Cluster{w.pipeline.cluster("")}, Unready: w.pipeline.unready}, slog.New(slog.DiscardHandler))
+	handler, err := web.Handler(web.Pages{Metrics: page, Clusters: []web.Cluster{w.pipeline.cluster("")}, Unready: w.pipeline.unready}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

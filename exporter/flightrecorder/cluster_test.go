@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -138,6 +139,19 @@ func files(t *testing.T, dir string) []string {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// sizeOf returns the size of the recordings in a directory.
+func sizeOf(t *testing.T, dir string) (size int64) {
+	t.Helper()
+	for _, name := range files(t, dir) {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	return size
 }
 
 // withoutRaceDetector skips a test that runs in virtual time, one goroutine after the other, and takes long with the race

@@ -72,8 +72,8 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 		}
 		stop()
 		status := r.Status()
-		if status.Bytes > s.Size || status.Lost > 0 {
-			t.Errorf("status %+v, want at most %d bytes and no lost event", status, s.Size)
+		if size := sizeOf(t, s.Dir); size > s.Size || status.Lost > 0 {
+			t.Errorf("status %+v and %d bytes, want at most %d bytes and no lost event", status, size, s.Size)
 		}
 		if all := files(t, s.Dir); len(all) < 3 {
 			t.Errorf("%d segments, want several", len(all))

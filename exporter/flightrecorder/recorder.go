@@ -79,8 +79,7 @@ type Status struct {
 	Recording bool
 	Since     time.Time
 	Err       error
-	// Bytes is the size of the recordings. Oldest is the time of the oldest event in them.
-	Bytes  int64
+	// Oldest is the time of the oldest event in the recordings.
 	Oldest time.Time
 	// Lost is the number of events that could not be written. Gaps is the number of periods in which events were lost.
 	Lost uint64
@@ -174,7 +173,7 @@ func (r *Recorder) Status() Status {
 func (r *Recorder) measured(all []Segment, open bool) {
 	r.mu.Lock()
 	before := r.status
-	r.status.Bytes, r.status.Oldest = sizeOf(all), time.Time{}
+	r.status.Oldest = time.Time{}
 	if len(all) > 0 {
 		r.status.Oldest = all[0].Begins
 	}

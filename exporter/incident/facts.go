@@ -66,6 +66,8 @@ type Facts struct {
 	withNode    int
 	deleted     []string
 	nodes       ordered[string, struct{}]
+	// The field lost holds the nodes that were silent for longer than the grace period, or turned Unknown.
+	lost ordered[string, struct{}]
 	// The incident's effects on Services.
 	effects ordered[transition.Service, Service]
 }
@@ -136,6 +138,12 @@ func (o *ordered[K, V]) at(key K) *V {
 	return v
 }
 
+// drop removes a key.
+func (o *ordered[K, V]) drop(key K) {
+	o.keys = slices.DeleteFunc(o.keys, func(k K) bool { return k == key })
+	delete(o.of, key)
+}
+
 // trim drops all but the first n keys, and frees the memory. Afterwards, no key may be added.
 func (o *ordered[K, V]) trim(n int) {
 	var kept ordered[K, V]
@@ -157,12 +165,17 @@ func (f *Facts) AddNode(name string) { f.nodes.at(name) }
 // NodeNames returns the names of the nodes, sorted.
 func (f *Facts) NodeNames() []string { return slices.Sorted(slices.Values(f.nodes.keys)) }
 
+// LostNodes returns the names of the nodes that were silent for longer than the grace period, or turned Unknown. The
+// result `more` is the number of those that Trim dropped.
+func (f *Facts) LostNodes() (names []string, more int) { return f.lost.keys, f.lost.dropped }
+
 // AddSilence adds a silence of a node.
 func (f *Facts) AddSilence(x *silence.Silence) {
 	if slices.Contains(f.Silences, x) {
 		return
 	}
 	x.Judgement = f.Judgement
+	f.lost.at(x.Node)
 	if f.Silences = append(f.Silences, x); len(f.Silences) > maxSilences {
 		f.Silences = slices.Delete(f.Silences, 0, 1)
 	}
@@ -171,6 +184,9 @@ func (f *Facts) AddSilence(x *silence.Silence) {
 // DropSilence removes a silence that belongs to another incident or did not happen after all.
 func (f *Facts) DropSilence(x *silence.Silence) {
 	f.Silences = slices.DeleteFunc(f.Silences, func(s *silence.Silence) bool { return s == x })
+	if !f.Silences.Any(func(s *silence.Silence) bool { return s.Node == x.Node }) {
+		f.lost.drop(x.Node)
+	}
 }
 
 // Lose counts a lost address. The parameter deleted is set if the address's Node had been deleted without notice.
@@ -211,6 +227,7 @@ func (f *Facts) EffectOn(x transition.Service) *Service {
 // Trim drops the names that are not shown. Call it when the facts no longer change.
 func (f *Facts) Trim() {
 	f.nodes.trim(MaxNodes)
+	f.lost.trim(MaxNodes)
 	f.effects.trim(MaxServices)
 	f.Open = OpenSet{} // an emptied map does not release its memory
 }
@@ -241,6 +258,9 @@ func (f *Facts) Take(from *Facts) {
 	}
 	for _, name := range from.nodes.keys {
 		f.AddNode(name)
+	}
+	for _, name := range from.lost.keys {
+		f.lost.at(name)
 	}
 	for _, x := range from.Silences {
 		f.AddSilence(x)

@@ -24,6 +24,9 @@ const (
 	ScopeService      Scope = "service"
 )
 
+// HasNodes reports whether incidents of this scope are about nodes.
+func (s Scope) HasNodes() bool { return s == ScopeControlPlane || s == ScopeNode }
+
 // State is the progress of an incident.
 type State string
 

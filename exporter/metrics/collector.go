@@ -8,8 +8,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
@@ -80,8 +80,6 @@ func (c *Collector) Observe(x transition.Transition) {
 // snapshot is a copy of the tracker's data. While a scrape writes this copy, the tracker is not locked.
 type snapshot struct {
 	grace        controlplane.Setting
-	heartbeats   controlplane.Heartbeats
-	recommended  time.Duration
 	source       string
 	nodes        []nodes.Node
 	services     []services.Service
@@ -90,15 +88,13 @@ type snapshot struct {
 	namespaces   []pods.Namespace
 	misreported  []pods.Misreported
 	watches      []watches.Watch
-	standings    []incident.Incident
-	resolved     map[incident.Resolution]uint64
+	standings    ledger.Standings
 }
 
 // snapshot copies the tracker's current data into s. It reuses the memory of s.
 func (c *Collector) snapshot(s *snapshot) {
 	now := c.now()
 	s.grace, s.source = c.tracker.GracePeriod(), c.tracker.AddressSource().String()
-	s.heartbeats, s.recommended = c.tracker.Heartbeats(), c.incidents.GracePeriod(now).Recommended()
 	s.nodes = c.tracker.Nodes(now, s.nodes[:0])
 	s.services = c.tracker.Services(now, s.services[:0])
 	s.outages = c.tracker.OutageStarts(now, s.outages[:0])
@@ -106,5 +102,5 @@ func (c *Collector) snapshot(s *snapshot) {
 	s.namespaces = c.tracker.Namespaces(now, s.namespaces[:0])
 	s.misreported = c.tracker.Misreported(now, s.misreported[:0])
 	s.watches = c.tracker.Watches(now, s.watches[:0])
-	s.standings, s.resolved = c.incidents.Standings(now)
+	s.standings = c.incidents.Standings(now)
 }

@@ -1,7 +1,11 @@
 package metrics
 
 import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 )
 
@@ -32,9 +36,6 @@ func (c *Collector) heartbeatRows() []row {
 		node.row(gauge("kubeflap_node_heartbeat_interval_max_seconds",
 			"Longest time between heartbeats of the node in the last 10 minutes, including the time since its last heartbeat.", whileLeasesKnown, "node"),
 			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.HeartbeatKnown, n.LongestInterval.Seconds()) }),
-		node.row(counter("kubeflap_node_heartbeats_total",
-			"Heartbeats of the node. Only includes heartbeats that the node controller recognizes.", perNode, "node"),
-			func(to *Scrape, n *nodes.Node) { to.sample(float64(n.Heartbeats)) }),
 		node.row(counter("kubeflap_node_heartbeats_late_total",
 			"Number of times the node went without a heartbeat for longer than half the grace period.", perNode, "node"),
 			func(to *Scrape, n *nodes.Node) { to.sample(float64(n.LateHeartbeats)) }),
@@ -64,10 +65,20 @@ func (c *Collector) readyRows() []row {
 				to.sample(float64(n.Turned[status]), status.String())
 			}
 		}),
+		node.row(counter("kubeflap_node_unready_total",
+			"Periods in which the node was not Ready, by class: unplanned, or planned if the node's departure was announced before. Excludes the startup of new nodes.", perNodeClass, "node", "class"), func(to *Scrape, n *nodes.Node) {
+			to.sample(float64(n.Unplanned.Count), cause.Unplanned.String())
+			to.created = n.Planned.Since
+			to.sampleIf(n.Planned.Count > 0, float64(n.Planned.Count), cause.Planned.String())
+		}),
 		node.row(counter("kubeflap_node_unready_seconds_total",
-			"Total time the node was not Ready, including any ongoing period.", perNode, "node"),
-			func(to *Scrape, n *nodes.Node) { to.sample(n.Unready.Seconds()) }),
+			"Total time the node was not Ready, by class, including any ongoing period. Excludes the startup of new nodes.", perNodeClass, "node", "class"), func(to *Scrape, n *nodes.Node) {
+			to.sample(n.Unplanned.Time.Seconds(), cause.Unplanned.String())
+			to.created = n.Planned.Since
+			to.sampleIf(!n.Planned.Since.IsZero(), n.Planned.Time.Seconds(), cause.Planned.String())
+		}),
 		c.unready,
+		silenceRow(),
 	}
 }
 
@@ -83,25 +94,25 @@ func otherNodeRows() []row {
 			"1 while a taint, a lifecycle condition, a cordon or a deletion announces that the node will be drained, rebooted or removed. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",
 			"one per Node whose departure is announced", "node", "reason"),
 			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.Departing != "", 1, string(n.Departing)) }),
-		node.row(counter("kubeflap_node_marked_in_time_total",
-			"Number of times the node controller set the node's Ready condition to Unknown although less than one grace period had passed since the last heartbeat.", perNode, "node"),
-			func(to *Scrape, n *nodes.Node) { to.sample(float64(n.MarkedInTime)) }),
-		node.row(gauge("kubeflap_node_silent_ready",
-			"1 while the node is Ready although it has sent no heartbeat for more than the grace period plus 15 s, otherwise 0. The value becomes 1 only while the API server is responding.", whileLeasesKnown, "node"),
-			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.HeartbeatKnown, boolean(n.Overdue)) }),
 		single(gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
 			"Recommended node monitor grace period. Absent if the current grace period is suitable or cannot be set.", "one, while there is a recommendation"),
-			func(to *Scrape, now *snapshot) { to.sampleIf(now.recommended > 0, now.recommended.Seconds()) }),
-		single(gauge("kubeflap_node_heartbeat_interval_expected_seconds",
-			"Longest expected heartbeat interval of all nodes. The expected interval of a node is 10 s by default (a quarter of the Lease duration), or less if the node regularly sends heartbeats more often.",
-			"one, while there are nodes"),
 			func(to *Scrape, now *snapshot) {
-				to.sampleIf(now.heartbeats.Interval > 0, now.heartbeats.Interval.Seconds())
+				recommended := now.standings.GracePeriod.Recommended()
+				to.sampleIf(recommended > 0, recommended.Seconds())
 			}),
-		single(gauge("kubeflap_control_plane_managed",
-			"1 if the cloud provider (EKS, GKE, AKS) manages the control plane, so that the flags of the control plane cannot be set, otherwise 0.", always),
-			func(to *Scrape, now *snapshot) { to.sample(boolean(now.heartbeats.Managed)) }),
 	}
+}
+
+// silenceRow returns the metric of the starts of silences.
+func silenceRow() row {
+	start := kind[silence.Start]{"silence", func(now *snapshot) []silence.Start { return now.standings.Silences }, func(to *Scrape, x *silence.Start) {
+		to.startObject(time.Time{}, x.Node)
+	}}
+	return start.row(gauge("kubeflap_node_silence_start_timestamp_seconds",
+		"Unix time of the last heartbeat before the ongoing silence of a node, once the silence is longer than the grace period. 0 if the node has no silence of this class any more. "+
+			"The class is planned if the node's departure was announced before, own or shared by the verdict, undecided without one, or deleted.",
+		"one per silent Node. A class that no longer holds is 0 for an hour, and then absent. The class deleted is shown for 10 minutes after the Node's deletion", "node", "class"),
+		func(to *Scrape, x *silence.Start) { to.sample(seconds(x.Began), x.Class.String()) })
 }
 
 func boolean(b bool) float64 {

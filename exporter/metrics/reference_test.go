@@ -12,10 +12,8 @@ func TestMetricReferenceIsFresh(t *testing.T) {
 	for _, m := range NewCollector(nil, nil, nil).rows {
 		all = append(all, m.Metric)
 	}
-	all = append(all, logLinesDropped())
-	for _, m := range recorderMetrics() {
-		all = append(all, m.Metric)
-	}
+	recording, lost := recorderMetrics()
+	all = append(all, recording, lost)
 	var b strings.Builder
 	b.WriteString(referenceIntroduction)
 	for _, m := range all {
@@ -41,7 +39,7 @@ of each cause, use the counters with that label.
 
 Times are in seconds. Each histogram is exposed in the native and the classic format. A stable metric keeps its name, labels and meaning within a
 major version. The ` + "`window`" + ` label is the time for which a client collects endpoint updates before it applies them.
-[Incidents](incidents.md) explains scopes and verdicts. ` + "`/metrics` also has `kubeflap_build_info`, `go_*`, `process_*` and `promhttp_*`" + `.
+[Incidents](incidents.md) explains scopes and verdicts. ` + "`/metrics` also has `kubeflap_build_info`, `go_*` and `process_*`" + `.
 
 | metric | type | labels | series | stability | meaning |
 | --- | --- | --- | --- | --- | --- |

@@ -12,20 +12,20 @@ import (
 
 // verdictRows returns the metrics of incidents.
 func verdictRows() []row {
-	standing := kind[incident.Incident]{"incident", func(now *snapshot) []incident.Incident { return now.standings }, func(to *Scrape, x *incident.Incident) {
+	standing := kind[incident.Incident]{"incident", func(now *snapshot) []incident.Incident { return now.standings.Incidents }, func(to *Scrape, x *incident.Incident) {
 		to.startObject(time.Time{}, x.ID)
 	}}
-	node := kind[nodeVerdict]{"node verdict", func(now *snapshot) []nodeVerdict { return nodeVerdicts(now.standings) }, func(to *Scrape, x *nodeVerdict) {
+	node := kind[nodeVerdict]{"node verdict", func(now *snapshot) []nodeVerdict { return nodeVerdicts(now.standings.Incidents) }, func(to *Scrape, x *nodeVerdict) {
 		to.startObject(time.Time{}, x.node)
 	}}
-	service := kind[serviceVerdict]{"service verdict", func(now *snapshot) []serviceVerdict { return serviceVerdicts(now.standings) }, func(to *Scrape, x *serviceVerdict) {
+	service := kind[serviceVerdict]{"service verdict", func(now *snapshot) []serviceVerdict { return serviceVerdicts(now.standings.Incidents) }, func(to *Scrape, x *serviceVerdict) {
 		to.startObject(time.Time{}, x.service.Namespace, x.service.Name)
 	}}
 	return []row{
 		single(gauge("kubeflap_incidents", "Ongoing incidents by scope and verdict.", perVerdict, "scope", "verdict"), func(to *Scrape, now *snapshot) {
 			ongoing := map[incident.Resolution]int{}
-			for i := range now.standings {
-				if x := &now.standings[i]; x.State != incident.StateEnded {
+			for i := range now.standings.Incidents {
+				if x := &now.standings.Incidents[i]; x.State != incident.StateEnded {
 					ongoing[incident.Resolution{Scope: x.Scope, Verdict: x.Verdict}]++
 				}
 			}
@@ -36,18 +36,21 @@ func verdictRows() []row {
 		single(counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Excludes incidents that were merged into another incident, or withdrawn because a watch delivered events late.",
 			perVerdict, "scope", "verdict"), func(to *Scrape, now *snapshot) {
 			for x := range possible {
-				to.sample(float64(now.resolved[x]), string(x.Scope), x.Verdict.String())
+				to.sample(float64(now.standings.Resolved[x]), string(x.Scope), x.Verdict.String())
+			}
+		}),
+		single(gauge("kubeflap_incident_nodes", "Nodes in ongoing incidents that were silent for longer than the grace period, or turned Unknown, by scope and verdict of the incident. Kept for 3 minutes after the incident's recovery.",
+			"one per scope and verdict that an incident of nodes can have", "scope", "verdict"), func(to *Scrape, now *snapshot) {
+			for x := range possible {
+				to.sampleIf(x.Scope.HasNodes(), float64(now.standings.Nodes[x]), string(x.Scope), x.Verdict.String())
 			}
 		}),
 		standing.row(gauge("kubeflap_incident_start_timestamp_seconds",
 			"Unix time at which the incident started. For details, see kubeflap's page /flaps?id=ID. The subject label names the node, the workload or the Service.",
-			"one per incident that is ongoing or was resolved in the last 10 minutes", "id", "scope", "namespace", "subject", "cause", "verdict").experimental(),
+			"one per incident that is ongoing or was resolved in the last 10 minutes", "id", "scope", "namespace", "subject", "verdict").experimental(),
 			func(to *Scrape, x *incident.Incident) {
-				to.sample(seconds(x.Start), string(x.Scope), x.Namespace, x.Subject, x.Cause.String(), x.Verdict.String())
+				to.sample(seconds(x.Start), string(x.Scope), x.Namespace, x.Subject, x.Verdict.String())
 			}),
-		standing.row(gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything affected by the incident had recovered. If something flaps again, the same incident continues.",
-			"one per incident in which everything has recovered, until 10 minutes after the recovery", "id").experimental(),
-			func(to *Scrape, x *incident.Incident) { to.sampleIf(!x.End.IsZero(), seconds(x.End)) }),
 		node.row(gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
 			"one per Node and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "node", "verdict"),
 			func(to *Scrape, x *nodeVerdict) { to.sample(1, x.verdict.String()) }),
@@ -92,7 +95,7 @@ type serviceVerdict struct {
 // nodeVerdicts returns the distinct verdicts of each node, sorted by node and verdict.
 func nodeVerdicts(standings []incident.Incident) (all []nodeVerdict) {
 	for _, x := range standings {
-		if x.Scope != incident.ScopeNode && x.Scope != incident.ScopeControlPlane {
+		if !x.Scope.HasNodes() {
 			continue
 		}
 		for _, node := range x.Nodes {

@@ -25,19 +25,25 @@ func watchRows() []row {
 		watch.row(counter("kubeflap_watch_errors_total",
 			"Failed list requests for the resource, and watches that failed or broke.", perResource, "resource"),
 			func(to *Scrape, w *watches.Watch) { to.sample(float64(w.Errors)) }),
-		watch.row(gauge("kubeflap_watch_synced",
-			"1 once the resource has been listed, 0 before that and while it is unavailable.", perResource, "resource"),
-			func(to *Scrape, w *watches.Watch) { to.sample(boolean(w.Synced)) }),
+		watch.row(gauge("kubeflap_watch_working",
+			"1 while the watch of the resource works, 0 while it does not, or is not permitted.", perWatch, "resource"),
+			func(to *Scrape, w *watches.Watch) { to.sampleIf(w.Up || w.Expected, boolean(w.Up)) }),
 		watch.row(gauge("kubeflap_watch_last_event_timestamp_seconds",
 			"Unix time of the last event or bookmark received for the resource.", "one per watched resource after it has synced, except the optional control plane Leases", "resource"),
 			func(to *Scrape, w *watches.Watch) { to.sampleIf(!w.LastEvent.IsZero(), seconds(w.LastEvent)) }),
 		watch.row(counter("kubeflap_watch_blind_seconds_total",
 			"Time without a working watch on the resource since it was first synced. Excludes interruptions of less than a second in which no event was lost.", perResource, "resource"),
 			func(to *Scrape, w *watches.Watch) { to.sample(w.Blind.Seconds()) }),
-		watch.row(gauge("kubeflap_watch_unavailable",
-			"1 while the resource cannot be watched because it is absent or forbidden. Metrics that need the resource are missing.", perUnavailable, "resource", "reason").experimental(),
-			func(to *Scrape, w *watches.Watch) { to.sampleIf(w.Unavailable != "", 1, string(w.Unavailable)) }),
+		single(gauge("kubeflap_classes_info",
+			"Constant 1. The version label is the version of the classes and verdicts, which the alert rules depend on.", always, "version"),
+			func(to *Scrape, _ *snapshot) { to.sample(1, "1") }),
 	}
 }
 
-func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+// seconds returns a Unix time, or 0 for the zero value.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMicro()) / 1e6
+}

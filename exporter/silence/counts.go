@@ -77,9 +77,12 @@ func (n *node) endedBy(t time.Time, shown time.Duration) *Silence {
 	return x
 }
 
-// NodeRemoved forgets a deleted Node.
-func (h *Store) NodeRemoved(name string) {
+// NodeRemoved forgets a Node that was deleted at t.
+func (h *Store) NodeRemoved(name string, t time.Time) {
 	delete(h.nodes, name)
+	if n := h.latest[name]; n != nil {
+		n.gone = t
+	}
 }
 
 // NodeRebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
@@ -143,6 +146,7 @@ func (n *node) fold(some int, h *Store) {
 
 // Sweep drops the silences whose verdicts can no longer be revised, and keeps only their counts.
 func (h *Store) Sweep(t time.Time) {
+	h.classify(t)
 	for _, n := range h.nodes {
 		some := slices.IndexFunc(n.revisable, func(x *Silence) bool { return x.Ended.IsZero() || t.Sub(x.Ended) <= revisableFor })
 		if some < 0 {

@@ -61,7 +61,7 @@ func TestSilencesAreRememberedForAsLongAsTheNodeExists(t *testing.T) {
 	if got := h.text(1e7); got != "shared_path 30 2960" || len(h.nodes["node-1"].revisable) > 0 {
 		t.Errorf("after 100 days: %q, and %d may be revised", got, len(h.nodes["node-1"].revisable))
 	}
-	h.NodeRemoved("node-1")
+	h.NodeRemoved("node-1", at(0))
 	if got := h.text(1e7); got != "" {
 		t.Errorf("of a Node that was deleted: %q", got)
 	}

@@ -39,6 +39,8 @@ type Store struct {
 	lost, arrived List
 	// The map nodes holds the existing nodes with silences or late heartbeats.
 	nodes map[string]*node
+	// The map latest holds the newest silence of each node in which the node was lost.
+	latest map[string]*latest
 	// counting is the time of the last call of StartCounting. Older silences are not counted.
 	counting time.Time
 }
@@ -70,6 +72,7 @@ func (s Settings) CommonCauseWindow() time.Duration {
 // Add adds a silence in which a node was lost.
 func (h *Store) Add(s *Silence) {
 	h.insert(s)
+	h.begin(s)
 	h.of(s.Node).add(s, h)
 }
 
@@ -94,6 +97,9 @@ func (h *Store) insert(s *Silence) {
 func (h *Store) Remove(s *Silence) {
 	n, isS := h.of(s.Node), func(x *Silence) bool { return x == s }
 	h.lost, n.revisable, h.arrived = slices.DeleteFunc(h.lost, isS), slices.DeleteFunc(n.revisable, isS), slices.DeleteFunc(h.arrived, isS)
+	if x := h.latest[s.Node]; x != nil && x.Silence == s {
+		x.Silence = nil
+	}
 }
 
 // Relist sets the start of a silence to the last renewal, which kubeflap learnt from a list.

@@ -181,8 +181,8 @@ type reading struct {
 
 func (w *warden) look(now time.Time) {
 	for _, n := range w.fold.Nodes(now, nil) {
-		w.grows("node "+n.Name, n.Created, flat(n.Heartbeats, n.LateHeartbeats, n.MissedHeartbeats,
-			n.Turned, n.Unready))
+		w.grows("node "+n.Name, n.Created, flat(n.LateHeartbeats, n.MissedHeartbeats,
+			n.Turned, n.Unplanned.Count, n.Unplanned.Time, n.Planned.Count, n.Planned.Time))
 		w.positive("node "+n.Name, n.LongestInterval)
 		if n.HeartbeatKnown {
 			w.positive("age of node "+n.Name, n.HeartbeatAge)

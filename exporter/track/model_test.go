@@ -486,8 +486,18 @@ func (m *naive) readServices() []services.Service {
 // nodeTally holds the counts of the node with one UID.
 type nodeTally struct {
 	created, since time.Time
-	unready        time.Duration
-	turned         [3]uint64
+	// periods counts the periods in which the node is not Ready. inPeriod is set if there is one.
+	periods  nodes.Periods
+	inPeriod bool
+	turned   [3]uint64
+}
+
+// addTime adds the time since the last change of Ready to the current period.
+func (t *nodeTally) addTime(now time.Time) {
+	if t.inPeriod {
+		t.periods.Time += now.Sub(t.since)
+	}
+	t.since = now
 }
 
 // pulse holds the heartbeats of a node name, as the node controller sees them.
@@ -561,7 +571,9 @@ func (m *naive) nodesChanged(before, after objects, h how) {
 			m.nodeChanged(old, n, h)
 			continue
 		}
-		m.nodes[id] = &nodeTally{created: m.now, since: m.now}
+		is := statusOf(n)
+		found := h == byFirstList && n.Ready != nil && is.Status != event.StatusTrue && is.Reason != "NodeStatusNeverUpdated"
+		m.nodes[id] = &nodeTally{created: m.now, since: m.now, inPeriod: found}
 		m.newPulse(n, h)
 	}
 }
@@ -608,10 +620,11 @@ func (m *naive) nodeChanged(old, n *event.Node, h how) {
 	}
 	switch {
 	case was.Status != is.Status:
-		if was.Status != event.StatusTrue {
-			t.unready += m.now.Sub(t.since)
+		t.addTime(m.now)
+		if was.Status == event.StatusTrue {
+			t.periods.Count++
 		}
-		t.since = m.now
+		t.inPeriod = is.Status != event.StatusTrue && (t.inPeriod || was.Status == event.StatusTrue)
 		t.turned[is.Status]++
 		if is.Reason == "NodeStatusUnknown" {
 			p.found = append(p.found, m.now)
@@ -619,6 +632,9 @@ func (m *naive) nodeChanged(old, n *event.Node, h how) {
 		}
 	case h == byRelist && !was.LastTransitionTime.IsZero() && !was.LastTransitionTime.Equal(is.LastTransitionTime):
 		t.turned[is.Status]++
+		t.addTime(m.now)
+		t.periods.Count++
+		t.inPeriod = is.Status != event.StatusTrue
 		if is.Status == event.StatusTrue {
 			t.turned[event.StatusUnknown]++
 		} else {
@@ -793,18 +809,15 @@ func (m *naive) readNodes() []nodes.Node {
 			Name: n.Name, Created: t.created, Ready: statusOf(n).Status,
 			HeartbeatKnown: len(p.beats) > 0 && !m.doubtful(n, p), LongestInterval: m.longest(p),
 			Counters: nodes.Counters{
-				Heartbeats: uint64(len(p.beats)), LateHeartbeats: m.late(p, modelGrace/2), MissedHeartbeats: m.late(p, modelGrace),
-				Turned: t.turned, Unready: t.unready,
+				LateHeartbeats: m.late(p, modelGrace/2), MissedHeartbeats: m.late(p, modelGrace),
+				Turned: t.turned, Unplanned: t.periods,
 			},
 		}
 		if len(p.beats) > 0 {
 			v.HeartbeatAge = m.now.Sub(p.beats[len(p.beats)-1])
 		}
-		if p.guessed {
-			v.Heartbeats--
-		}
-		if v.Ready != event.StatusTrue {
-			v.Unready += m.now.Sub(t.since)
+		if t.inPeriod {
+			v.Unplanned.Time += m.now.Sub(t.since)
 		}
 		all = append(all, v)
 	}
@@ -1405,7 +1418,7 @@ func TestSameEventsGiveTheSameFindingsInTheSameOrder(t *testing.T) {
 
 func withoutClocks(all []nodes.Node) []nodes.Node {
 	for i := range all {
-		all[i].ClockOffset, all[i].ClockKnown, all[i].MarkedInTime, all[i].Overdue = 0, false, 0, false
+		all[i].ClockOffset, all[i].ClockKnown = 0, false
 	}
 	return all
 }

@@ -55,10 +55,6 @@ func TestSilentNodesThatTheNodeControllerLeavesReady(t *testing.T) {
 	equal(t, "the leader leads all the time", deadNode(t, 90, always).notMarked(), "a 1m15s certainly; ")
 	s := deadNode(t, 180, never)
 	equal(t, "the leader cannot be seen: it may have changed once", s.notMarked(), "a 1m15s perhaps; a 1m45s certainly; ")
-	equal(t, "shown", s.node("a").Overdue, true)
-	equal(t, "shown of another", s.node("b").Overdue, false)
-	s.at(181).modified(lease("a", 181))
-	equal(t, "shown when it is back", s.node("a").Overdue, false)
 	changes := func(second int) string {
 		if second < 30 {
 			return "one"

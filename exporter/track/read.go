@@ -81,12 +81,6 @@ func (t *Tracker) GracePeriod() controlplane.Setting {
 	return asOf(t, time.Time{}, func() controlplane.Setting { return t.controlPlane.Grace.Setting })
 }
 
-// Heartbeats returns the longest of the nodes' normal heartbeat intervals, and whether a cloud provider runs the
-// control plane.
-func (t *Tracker) Heartbeats() controlplane.Heartbeats {
-	return asOf(t, time.Time{}, t.controlPlane.Grace.Heartbeats)
-}
-
 // GraceTable compares grace periods.
 func (t *Tracker) GraceTable(at time.Time) controlplane.Table { return asOf(t, at, t.nodes.GraceTable) }
 

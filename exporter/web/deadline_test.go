@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -37,7 +36,7 @@ func (talkative) Gather() ([]*dto.MetricFamily, error) {
 func TestClientsThatDoNotReadAreDisconnected(t *testing.T) {
 	long := incident.Incident{ID: "long", Summary: strings.Repeat("long", large/4)}
 	cluster := clusterWith([]incident.Incident{long}, at(0))
-	handler := handlerOf(t, prometheus.NewRegistry(), talkative{}, cluster)
+	handler := handlerOf(t, talkative{}, cluster)
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/metrics?name[]=long": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		answered := make(chan struct{}, room+1)
 		s := withSmallBuffers(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

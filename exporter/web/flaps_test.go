@@ -158,7 +158,7 @@ func FuzzQueryOfThePage(f *testing.F) {
 	} {
 		f.Add(query)
 	}
-	handler := handlerOf(f, prometheus.NewRegistry(), prometheus.NewRegistry(), clusterOf("one", lostNode("web"), at(60), watches.Watch{Resource: event.KindPod}))
+	handler := handlerOf(f, prometheus.NewRegistry(), clusterOf("one", lostNode("web"), at(60), watches.Watch{Resource: event.KindPod}))
 	names := regexp.MustCompile(`[Pp]arameter (&#34;|[a-z]+)`)
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, path := range []string{"/flaps", "/api/v1/incidents"} {

@@ -106,9 +106,9 @@ func but(c Cluster, change func(*State)) Cluster {
 	return c
 }
 
-func handlerOf(t testing.TB, registry *prometheus.Registry, shown prometheus.Gatherer, clusters ...Cluster) http.Handler {
+func handlerOf(t testing.TB, shown prometheus.Gatherer, clusters ...Cluster) http.Handler {
 	t.Helper()
-	handler, err := Handler(Pages{Metrics: metrics.NewPage(shown), Registry: registry, Unready: allWatched, Clusters: clusters}, slog.New(slog.DiscardHandler))
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(shown), Unready: allWatched, Clusters: clusters}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func handlerOf(t testing.TB, registry *prometheus.Registry, shown prometheus.Gat
 
 func serverOf(t testing.TB, clusters ...Cluster) *httptest.Server {
 	t.Helper()
-	s := httptest.NewServer(handlerOf(t, prometheus.NewRegistry(), prometheus.NewRegistry(), clusters...))
+	s := httptest.NewServer(handlerOf(t, prometheus.NewRegistry(), clusters...))
 	t.Cleanup(s.Close)
 	return s
 }

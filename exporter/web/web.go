@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
@@ -28,9 +27,7 @@ const (
 
 // Pages holds the content that Handler serves.
 type Pages struct {
-	Metrics *metrics.Page
-	// Registry receives the handler's own metrics. The field Metrics should include them.
-	Registry *prometheus.Registry
+	Metrics  *metrics.Page
 	Clusters []Cluster
 	// Unready returns the resources that make /-/ready fail.
 	Unready func() []watches.Watch
@@ -49,7 +46,7 @@ func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	for i := range pages.Clusters {
 		pages.Clusters[i].downloads = pages.Recordings != nil
 	}
-	scrapes, err := metricsHandler(pages.Metrics, pages.Registry, logger)
+	scrapes, err := metricsHandler(pages.Metrics, logger)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "interval_seconds", Help: "An interval."}))
-	handler, err := Handler(Pages{Metrics: metrics.NewPage(registry), Registry: registry, Unready: func() []watches.Watch {
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(registry), Unready: func() []watches.Watch {
 		if ready {
 			return nil
 		}
@@ -133,7 +133,7 @@ func TestTooManyConcurrentRequestsAreRefused(t *testing.T) {
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		w := waiting{make(chan struct{}), make(chan struct{})}
 		read := func() State { w.wait(); return State{} }
-		handler := handlerOf(t, prometheus.NewRegistry(), w, Cluster{Read: read})
+		handler := handlerOf(t, w, Cluster{Read: read})
 		ask := func(path string) int {
 			answer := httptest.NewRecorder()
 			handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))

@@ -7,7 +7,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track"
@@ -86,9 +85,9 @@ func nodesOf(t time.Time, tracker *track.Tracker, incidents *correlate.Log) (all
 	for _, s := range incidents.Silences(t) {
 		silences[s.Node] = append(silences[s.Node], s)
 	}
-	standings, _ := incidents.Standings(t)
+	standings := incidents.Standings(t).Incidents
 	for i := range standings {
-		if x := &standings[i]; x.Scope == incident.ScopeNode || x.Scope == incident.ScopeControlPlane {
+		if x := &standings[i]; x.Scope.HasNodes() {
 			for _, name := range x.Nodes {
 				verdicts[name] = append(verdicts[name], x.Verdict)
 			}

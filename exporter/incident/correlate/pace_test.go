@@ -42,8 +42,8 @@ func reportsOf(log *Log, now time.Time) string {
 			fmt.Fprintf(&b, "  %+v\n", s)
 		}
 	}
-	standings, resolved := log.Standings(now)
-	fmt.Fprintf(&b, "%+v\n%v\n", standings, resolved)
+	standings := log.Standings(now)
+	fmt.Fprintf(&b, "%+v\n%v\n%v\n", standings.Incidents, standings.Nodes, standings.Resolved)
 	return b.String()
 }
 

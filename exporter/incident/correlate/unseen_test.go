@@ -91,8 +91,7 @@ func TestWhatKubeflapDidNotSee(t *testing.T) {
 			}
 			if x.Withdrawn != "" {
 				equal(t, "withdrawn", x.State, incident.StateEnded)
-				_, resolved := s.Standings(s.now)
-				equal(t, "resolved", len(resolved), 0)
+				equal(t, "resolved", len(s.Standings(s.now).Resolved), 0)
 			}
 		})
 	}

@@ -11,8 +11,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/silence"
 )
 
-// standsFor is how long the metrics show the verdict of an incident after its recovery.
-const standsFor = 10 * time.Minute
+// standsFor is how long the metrics show the verdict of an incident after its recovery. nodesStandFor is how long they
+// show the number of its lost nodes.
+const (
+	standsFor     = 10 * time.Minute
+	nodesStandFor = 3 * time.Minute
+)
 
 // Reader answers questions about the incidents of a ledger. Each question contains a time, and moves the ledger's
 // current time forward. Reader is safe for concurrent use.
@@ -115,14 +119,51 @@ func (q *Reader) Changed(t time.Time, since uint64) (all []incident.Incident, un
 	return q.outlines(func(r *Record) bool { return r.change > since }), l.notifier.changes
 }
 
-// Standings returns the ongoing and the recently resolved incidents as of t, like Overview. It also counts the incidents
-// that have ended for good, by scope and final verdict.
-func (q *Reader) Standings(t time.Time) (all []incident.Incident, resolved map[incident.Resolution]uint64) {
+// Standings is what the metrics show of incidents.
+type Standings struct {
+	// Incidents holds the ongoing and the recently resolved incidents, like Overview.
+	Incidents []incident.Incident
+	// Nodes counts the nodes that were silent for longer than the grace period, or turned Unknown, in ongoing and just
+	// recovered incidents.
+	Nodes map[incident.Resolution]int
+	// Resolved counts the incidents that have ended for good, by scope and final verdict.
+	Resolved map[incident.Resolution]uint64
+	// Silences holds the starts of silences, by node and class.
+	Silences []silence.Start
+	// GracePeriod holds the facts that determine the recommended grace period.
+	GracePeriod advice.GracePeriod
+}
+
+// Standings returns what the metrics show as of t.
+func (q *Reader) Standings(t time.Time) Standings {
 	l, unlock := q.at(t)
 	defer unlock()
-	return q.outlines(func(r *Record) bool {
-		return !r.withdrawn && (r.state(l.now) != incident.StateEnded || l.now.Sub(r.recovered) <= standsFor)
-	}), maps.Clone(l.resolved)
+	s := Standings{Nodes: map[incident.Resolution]int{}, Resolved: maps.Clone(l.resolved), GracePeriod: l.graceFacts()}
+	lost := map[incident.Resolution]map[string]bool{}
+	for _, r := range l.shown {
+		if r.withdrawn || r.state(l.now) == incident.StateEnded && l.now.Sub(r.recovered) > standsFor {
+			continue
+		}
+		x := l.outline(r)
+		s.Incidents = append(s.Incidents, x)
+		names, more := r.LostNodes()
+		if len(names) == 0 || !r.recovered.IsZero() && l.now.Sub(r.recovered) > nodesStandFor {
+			continue
+		}
+		of := incident.Resolution{Scope: x.Scope, Verdict: x.Verdict}
+		if lost[of] == nil {
+			lost[of] = map[string]bool{}
+		}
+		for _, name := range names {
+			lost[of][name] = true
+		}
+		s.Nodes[of] += more
+	}
+	for of, names := range lost {
+		s.Nodes[of] += len(names)
+	}
+	s.Silences = l.Silences.Starts(l.now) // graceFacts has asked for the current verdicts
+	return s
 }
 
 // Displaced counts the incidents that were dropped to make room for newer ones, as of t.

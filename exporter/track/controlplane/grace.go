@@ -164,24 +164,6 @@ func (g *GracePeriod) ForgetControllerManager(pod event.UID) {
 	}
 }
 
-// Heartbeats describes the control plane and the heartbeat interval of the nodes.
-type Heartbeats struct {
-	// Interval is the longest of the nodes' normal heartbeat intervals, or 0 if there are no nodes.
-	Interval time.Duration
-	// Managed reports whether a cloud provider runs the control plane. If so, users cannot set its flags.
-	Managed bool
-}
-
-// Heartbeats returns the longest of the nodes' normal heartbeat intervals, and whether a cloud provider runs the
-// control plane.
-func (g *GracePeriod) Heartbeats() Heartbeats {
-	h := Heartbeats{Managed: g.IsManaged()}
-	for every := range g.intervals {
-		h.Interval = max(h.Interval, every)
-	}
-	return h
-}
-
 // MoveInterval records that a node's heartbeat interval changes from `was` to `is`. The interval of a node that does not
 // exist is 0.
 func (g *GracePeriod) MoveInterval(was, is time.Duration) {
@@ -207,10 +189,13 @@ func (g *GracePeriod) ListEnded() {
 // changed determines the grace period again, and adds a transition if the facts about it have changed.
 func (g *GracePeriod) changed() {
 	g.Setting = g.current()
-	h := g.Heartbeats()
+	longest := time.Duration(0)
+	for every := range g.intervals {
+		longest = max(longest, every)
+	}
 	_, byDefault := g.byManagers()
 	now := transition.GracePeriodKnown{
-		At: transition.At{Time: g.watches.Now()}, Period: g.Period, Interval: h.Interval, Managed: h.Managed, Assumed: g.Source == SourceDefault,
+		At: transition.At{Time: g.watches.Now()}, Period: g.Period, Interval: longest, Managed: g.IsManaged(), Assumed: g.Source == SourceDefault,
 		Default: cmp.Or(byDefault, defaultOf(g.version)),
 	}
 	if g.watches.IsSynced(event.KindNode) { // the number is incomplete before the end of the first list

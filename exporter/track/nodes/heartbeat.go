@@ -115,7 +115,6 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 		h.previous[0] = time.Time{}
 	}
 	h.current = current{last: t, lastByNode: byNode, timed: spans || !x.isBlind() && !t.Before(x.liveFrom())}
-	n.Heartbeats++
 	x.scheduleCheck(n)
 }
 

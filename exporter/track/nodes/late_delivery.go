@@ -120,9 +120,7 @@ func (x *heartbeats) endPending(n *node, backlog bool, t time.Time) {
 		switch {
 		case !backlog:
 			x.countHeartbeat(n, p.seen, t, event.NodeTime{})
-		case p.report:
-			n.Heartbeats++
-		default:
+		case !p.report:
 			x.countHeartbeat(n, p.made, t, event.NodeTime{})
 		}
 	}

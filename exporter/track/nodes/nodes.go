@@ -39,7 +39,10 @@ type node struct {
 	created   time.Time
 	heartbeat heartbeat
 	condition
+	period period
 	Counters
+	// The field planned counts the periods of not Ready whose departure was announced. It is nil if there are none.
+	planned *Periods
 
 	machine machine
 	kubelet kubelet
@@ -92,6 +95,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	if earlier, ok := x.cordoned[n.uid]; ok {
 		n.departure.Restore(earlier)
 	}
+	n.period = foundPeriod(x.watches.First(e), o.Ready, n.departure.Announced(e.Seen))
 	x.firstHeartbeat(n, e, o.Ready)
 	return false
 }

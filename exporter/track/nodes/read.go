@@ -28,22 +28,18 @@ type Node struct {
 	ClockKnown  bool
 	// Departing says how the node's removal, drain or reboot was announced. It is empty if there is no announcement.
 	Departing departure.Reason
-	// Overdue reports whether the node is still Ready although its silence exceeds the grace period by more than 15 s.
-	// The API server accepted writes during that time.
-	Overdue bool
+	// Planned counts the periods in which the node was not Ready after its departure had been announced.
+	Planned Periods
 }
 
 // Counters counts what happened to a node.
 type Counters struct {
-	Heartbeats, LateHeartbeats, MissedHeartbeats uint64
+	LateHeartbeats, MissedHeartbeats uint64
 	// Turned counts the changes of Ready, by the new status.
 	Turned [3]uint64
-	// Unready is the total time during which the node was not Ready. Inside this package, it excludes the time since the
-	// last change of Ready.
-	Unready time.Duration
-	// MarkedInTime counts how often the node controller set Ready to Unknown although the newest heartbeat was younger
-	// than the grace period.
-	MarkedInTime uint64
+	// Unplanned counts the periods in which the node was not Ready although its departure was not announced before. Inside
+	// this package, it excludes the time since the last change of Ready.
+	Unplanned Periods
 }
 
 // All appends the nodes, sorted by name, to the given slice and returns the extended slice.
@@ -61,19 +57,17 @@ func (x *Nodes) All(into []Node) []Node {
 // StartCounting sets the counters of all nodes to zero.
 func (x *Nodes) StartCounting() {
 	for _, n := range x.nodes {
-		n.Counters = Counters{}
+		n.Counters, n.planned = Counters{}, nil
 	}
 }
 
 func (x *Nodes) read(n *node, t time.Time) Node {
 	h := &n.heartbeat
 	v := Node{
-		Name: n.name, Created: x.watches.CountedFrom(n.created), Ready: n.ready, Counters: n.Counters, Overdue: h.overdue,
+		Name: n.name, Created: x.watches.CountedFrom(n.created), Ready: n.ready, Counters: n.Counters,
 		HeartbeatKnown: !h.last.IsZero() && x.provesSilence(n) && !x.doubts(n, t), HeartbeatAge: t.Sub(h.lastSeen()), LongestInterval: x.longestInterval(n, t),
 	}
-	if n.ready != event.StatusTrue {
-		v.Unready += x.watches.Counted(n.statusSince, t)
-	}
+	v.Unplanned, v.Planned = x.readPeriods(n, t)
 	v.Departing = n.departure.At(t)
 	lead, ok := h.clockLeads.longest(t)
 	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // -math.MinInt64 would overflow

@@ -71,9 +71,7 @@ func (x *health) applyReady(n *node, e event.Event, ready *event.Condition) (tur
 		live := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen)
 		age := time.Duration(0)
 		if live && c.Reason == reasonUnknown {
-			if age = x.markedAge(n, e.Seen, event.ControllerTime(written)); age > 0 && age < x.grace.Period {
-				n.MarkedInTime++
-			}
+			age = x.markedAge(n, e.Seen, event.ControllerTime(written))
 		}
 		x.changeReady(n, c.Status, e.Seen, live, age)
 		return true
@@ -108,9 +106,8 @@ func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, m
 	if !n.heartbeat.last.IsZero() && x.canDetectSilence(n) {
 		change.Silence = t.Sub(n.heartbeat.last)
 	}
-	if n.ready != event.StatusTrue {
-		n.Unready += x.watches.Counted(n.statusSince, t)
-	}
+	x.addPeriodTime(n, t)
+	began := n.ready == event.StatusTrue
 	switch n.ready {
 	case event.StatusFalse:
 		n.lastFalse = t
@@ -132,6 +129,12 @@ func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, m
 		change.Loss.MarkedAge = markedAge
 		n.troubled = t
 	}
+	switch {
+	case to == event.StatusTrue:
+		n.period = period{}
+	case began:
+		n.beginPeriod(t, change.Loss.Announced)
+	}
 	x.found.Add(change)
 }
 
@@ -146,10 +149,10 @@ func (x *health) turnedUnseen(n *node, t time.Time) transition.NodeReadyMissed {
 	}
 	n.Turned[between]++
 	n.Turned[n.ready]++
-	if n.ready != event.StatusTrue {
-		n.Unready += x.watches.Counted(n.statusSince, t)
-	}
-	n.statusSince, n.sinceSeen = t, false // the start of the current period is unknown
+	x.addPeriodTime(n, t)
+	n.beginPeriod(t, n.departure.Announced(x.watches.NotBefore(event.KindNode, t)))
+	n.period.counts = n.ready != event.StatusTrue
+	n.statusSince, n.sinceSeen, n.everReady = t, false, true // the start of the current period is unknown
 	return transition.NodeReadyMissed{OfNode: n.at(t), Status: n.ready, Trigger: n.triggerAt(n.transition)}
 }
 

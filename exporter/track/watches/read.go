@@ -19,7 +19,9 @@ type Watch struct {
 	Synced, Up bool
 	// Unavailable is the reason why the resource cannot be watched, or empty.
 	Unavailable event.Reason
-	LastEvent   time.Time
+	// Expected is set if the resource must be watched: it is not absent, and the permission is not optional.
+	Expected  bool
+	LastEvent time.Time
 	// Blind is the total time without a working watch.
 	Blind time.Duration
 	// Since is the start of the ongoing gap, and Reason is the latest failure. Both fields are zero without a gap.
@@ -77,10 +79,17 @@ func (w *Watches) read(k event.Kind) Watch {
 	if g, ok := w.ongoingGap(k); ok || s.unlisted() {
 		v.Since, v.Reason = g.From, cmp.Or(s.reason, notListed)
 	}
-	if s.missing {
+	if v.Expected = true; s.missing {
 		v.Unavailable = s.reason
+		v.Expected = s.reason != event.ReasonAbsent && !w.isOptional(k)
 	}
 	return v
+}
+
+// isOptional reports whether the permission for a resource is optional. A kubeflap that watches a single namespace needs
+// neither Nodes nor Leases. Any other lists the Nodes, or does not start.
+func (w *Watches) isOptional(k event.Kind) bool {
+	return (k == event.KindNode || k == event.KindLease) && !w.IsSynced(event.KindNode)
 }
 
 // blindAsOf returns the total time without a working watch. It excludes breaks due to a restart. An ongoing break that is

@@ -117,7 +117,7 @@ func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
 	l.deleted[n.name] = x.Time
 	delete(l.lastTransition, n.name)
 	delete(l.troubled, n.name)
-	l.Silences.NodeRemoved(n.name)
+	l.Silences.NodeRemoved(n.name, x.Time)
 	r := n.current(x.Time)
 	if r == nil || !n.isSilent && !n.notReady {
 		return
@@ -194,7 +194,7 @@ func (l *Nodes) Sweep(t time.Time) {
 	for name, heard := range l.lastTransition {
 		n := l.troubled[name]
 		switch {
-		case n != nil && (n.isSilent || n.notReady):
+		case n != nil && (n.isSilent || n.notReady || n.silence != nil && n.silence.IsOngoing()):
 		case heard.Before(t.Add(-nodeMemory)):
 			delete(l.lastTransition, name)
 			delete(l.troubled, name)
