@@ -7,17 +7,13 @@ local files = {
   'kubeflap-fleet.json': importstr '../dashboards/fleet.json',
 };
 
-local placeholder = 'https://kubeflap.example.org';
-local toPage(v) = std.isObject(v) && std.startsWith(std.get(v, 'url', ''), placeholder);
+local toPage(v) = std.isObject(v) && std.startsWith(std.get(v, 'url', ''), '${page}');
 
 // withoutPage removes all links to the page.
 local withoutPage(v) =
   if std.isArray(v) then [withoutPage(x) for x in v if !toPage(x)]
-  else if std.isObject(v) then {
-    [k]: withoutPage(v[k])
-    for k in std.objectFields(v)
-    if k != 'textFormat' || std.length(std.findSubstr(placeholder, v[k])) == 0
-  } else v;
+  else if std.isObject(v) then std.mapWithKey(function(_, x) withoutPage(x), v)
+  else v;
 
 {
   local config = self._config,
@@ -25,8 +21,11 @@ local withoutPage(v) =
   local page = if std.length(std.findSubstr('{{', config.links.page)) > 0 then '' else std.rstripChars(config.links.page, '/'),
   grafanaDashboards+:: {
     [name]:
-      local dashboard = if page == '' then withoutPage(std.parseJson(files[name])) else std.parseJson(std.strReplace(files[name], placeholder, page));
-      dashboard {
+      // Without a value, Grafana selects the first data source.
+      local filled = std.strReplace(std.strReplace(files[name], '${VAR_PAGE}', page), '${DS_PROMETHEUS}', '');
+      local parsed = std.parseJson(filled);
+      (if page == '' then withoutPage(parsed) else parsed) {
+        __inputs:: [],
         tags: config.dashboards.tags,
         refresh: config.dashboards.refresh,
         links: [if link.type == 'dashboards' then link { tags: config.dashboards.tags } else link for link in super.links],

@@ -26,18 +26,23 @@ const (
 var storyLine = regexp.MustCompile(`(?m)^(kubeflap_\w+)(?:\{(.*)\})? (\S+)$`)
 
 // sparse matches counters whose series do not exist before their first event.
-var sparse = regexp.MustCompile(`_losses_total$|^kubeflap_pod_ready_transitions_total$|^kubeflap_service_outage_duration_seconds|_last_loss_`)
+var sparse = regexp.MustCompile(`_losses_total{|^kubeflap_pod_ready_transitions_total{|_duration_seconds(_\w+)?{|_last_loss_|_total{.*class="(planned|rollout|scaled_to_zero)"`)
 
 // timeline says when a story is scraped. first is the minute of the first scrape. after is the minute of the first
 // scrape after the events.
 type timeline struct {
 	instances    []string
 	first, after int
-	started      float64 // Unix time at which the process started
-	// down means that at the end no node and no address is ready, and all incidents have ended.
+	// down means that at the end no node and no address is ready, and no outage and no silence has ended.
 	down bool
 	// native is the schema of native histograms. If it is set, Prometheus stores no classic histograms.
 	native string
+}
+
+// ofDown holds the values of a story in which everything is down.
+var ofDown = map[string]string{
+	"kubeflap_node_ready": "0", "kubeflap_service_addresses": "0",
+	"kubeflap_service_outage_start_timestamp_seconds": "1800", "kubeflap_node_silence_start_timestamp_seconds": "1800",
 }
 
 // histogramForms maps the forms in which Prometheus can store histograms to the schema of their samples. Classic
@@ -82,7 +87,7 @@ func story(t *testing.T, x timeline) storage.Queryable {
 				}
 				before, value = "0", fmt.Sprint(v+1)
 			}
-			if sparse.MatchString(name) {
+			if sparse.MatchString(name + "{" + of + "}") {
 				before = "_"
 			}
 			if base, part := histogramOf(all, name); x.native != "" && base != "" {
@@ -91,23 +96,14 @@ func story(t *testing.T, x timeline) storage.Queryable {
 				}
 				continue
 			}
-			if x.down && (name == "kubeflap_node_ready" || name == "kubeflap_service_addresses") {
-				value = "0"
+			if down, ok := ofDown[name]; ok && x.down {
+				value = down
 			}
-			if x.down && name == "kubeflap_incident_start_timestamp_seconds" {
-				series("kubeflap_incident_end_timestamp_seconds", regexp.MustCompile(`id="\w+"`).FindString(of), instance, "_", value)
-			}
-			if !x.down || name != "kubeflap_incident_end_timestamp_seconds" {
-				series(name, of, instance, before, value)
-			}
+			series(name, of, instance, before, value)
 		}
 		series("kubeflap_build_info", `version="1.0.0"`, instance, "1", "1")
 		for name := range foreign {
-			value := "1"
-			if name == "process_start_time_seconds" {
-				value = fmt.Sprint(x.started)
-			}
-			series(name, "", instance, value, value)
+			series(name, "", instance, "1", "1")
 		}
 	}
 	data := promqltest.LoadedStorage(t, load.String())

@@ -20,11 +20,8 @@ var foreign = map[string]Metric{
 	"scrape_samples_scraped":        {"gauge", nil},
 	"ALERTS":                        {"gauge", []string{"alertname", "alertstate", "severity", "namespace", "service", "node"}},
 	"ALERTS_FOR_STATE":              {"gauge", []string{"alertname", "severity", "namespace", "service", "node"}},
-	"go_goroutines":                 {"gauge", nil},
 	"process_resident_memory_bytes": {"gauge", nil},
 	"process_cpu_seconds_total":     {"counter", nil},
-	"process_open_fds":              {"gauge", nil},
-	"process_start_time_seconds":    {"gauge", nil},
 }
 
 // scraped adds the metrics that kubeflap does not declare, and the labels of the targets.

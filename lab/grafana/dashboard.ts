@@ -44,6 +44,12 @@ type Query = common.DataQuery & {
   range?: boolean;
 };
 
+// What an import asks for. Grafana publishes no type for this part of its export format.
+type ImportInput = { name: string; label: string; description: string } & (
+  | { type: 'datasource'; pluginId: string; pluginName: string }
+  | { type: 'constant'; value: string }
+);
+
 // Grafana's export leaves current empty, and its editor writes definition (QueryVariableSpec in the schema v2).
 type Variable = Omit<raw.VariableModel, 'current'> & {
   current?: raw.VariableOption | Record<string, never>;
@@ -75,6 +81,8 @@ type RowPanel = Omit<raw.RowPanel, 'panels' | 'type'> & { type: 'row'; panels: P
 
 export type Dashboard = JSONOf<
   Omit<raw.Dashboard, 'annotations' | 'panels' | 'templating'> & {
+    __inputs: ImportInput[];
+    __requires: { type: 'grafana' | 'datasource' | 'panel'; id: string; name: string; version: string }[];
     annotations: { list: Annotation[] };
     panels: (Panel | RowPanel)[];
     templating: { list: Variable[] };
