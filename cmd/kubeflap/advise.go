@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
-	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -135,7 +134,7 @@ func (a *adviser) observe(p program) (given report.Report, err error) {
 // writeReport prints a report. It escapes control characters, because the report may come from any server.
 func writeReport(out io.Writer, given report.Report, format string) error {
 	if format == "json" {
-		return listing.JSON(out, given)
+		return api.JSON(out, given)
 	}
 	var text strings.Builder
 	report.WriteText(&text, given)

@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 
-	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -88,7 +87,7 @@ func addressForABrowser(listen string) string {
 func (d demo) conclude() {
 	answer := web.Answer(d.clusters(), &api.Query{})
 	fmt.Fprintln(d.out)
-	_ = listing.Table(d.out, &answer, false) // an error means that the terminal is gone
+	_ = api.Table(d.out, &answer, false) // an error means that the terminal is gone
 	example := "ID"
 	for _, x := range answer.Incidents {
 		example = api.ShortID(x.ID)

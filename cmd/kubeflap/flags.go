@@ -98,6 +98,21 @@ func addTrackerFlags(cmd *kingpin.CmdClause) *settings {
 // trackerFlags are the names of the flags of the tracker.
 var trackerFlags = []string{"node-monitor-grace-period", "bounce-window", "endpoints.source", "endpoints.known-manager"}
 
+// dataFlags holds the flags of the flight recorder.
+type dataFlags struct {
+	dir  string
+	size int64
+	age  time.Duration
+}
+
+func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
+	f := &dataFlags{}
+	cmd.Flag("data.dir", "Directory in which kubeflap stores events and incidents. --data.age and --data.size limit the recordings of events. If not set, kubeflap stores nothing.").PlaceHolder("DIR").StringVar(&f.dir)
+	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", &f.size, parseSize).Default("256MiB")
+	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", &f.age, parsePositive).Default("14d")
+	return f
+}
+
 // addFlag adds a flag whose value the function parse returns.
 func addFlag[T any](cmd *kingpin.CmdClause, name, help string, into *T, parse func(string) (T, error)) *kingpin.FlagClause {
 	flag := cmd.Flag(name, help)

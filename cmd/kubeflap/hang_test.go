@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/journal"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 )
 
 // failing returns a cluster in which a number of Services lose their only address at once, and get it back later.
@@ -28,7 +28,7 @@ func hanging(t *testing.T, p *pipeline) {
 	t.Helper()
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "incidents.jsonl")
-	p.journal = journal.Open(dir, 500, p.started, slog.New(slog.DiscardHandler))
+	p.journal = flightrecorder.OpenJournal(dir, 500, p.started, slog.New(slog.DiscardHandler))
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Skip(err)
 	}

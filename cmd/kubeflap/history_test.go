@@ -14,7 +14,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -75,7 +74,7 @@ func (r *restarted) begin() {
 	settings := trackerSettings()
 	settings.incidents = r.size
 	p := newPipeline(settings, func() time.Time { return r.cluster.now }, r)
-	p.journal = journal.Open(r.dir, r.size, now, log)
+	p.journal = flightrecorder.OpenJournal(r.dir, r.size, now, log)
 	runs := []func(context.Context) error{p.journal.Run}
 	if r.bytes == 0 {
 		p.resume(&earlier{r.head, r.headAt, r.replay}, now, log)

@@ -9,7 +9,6 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/version"
 
-	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -47,7 +46,7 @@ type fileOrID struct{ *incidentLister }
 // Set implements kingpin.Value.
 func (v fileOrID) Set(s string) error {
 	into, what := &v.file, "recordings"
-	if listing.IsID(s) {
+	if api.IsID(s) {
 		into, what = &v.id, "IDs"
 	}
 	if *into != "" {
@@ -101,7 +100,7 @@ func (a *incidentLister) replay(p program) (*api.Answer, error) {
 func (a *incidentLister) print(p program, answer *api.Answer) error {
 	missing, document := answer.Coverage.Missing(a.between.from), any(answer)
 	if a.id != "" {
-		x, err := listing.Find(answer, a.id)
+		x, err := api.Find(answer, a.id)
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.sourceName, err)
 		}
@@ -113,16 +112,16 @@ func (a *incidentLister) print(p program, answer *api.Answer) error {
 	}
 	switch {
 	case a.output == "json":
-		return listing.JSON(p.out, document)
+		return api.JSON(p.out, document)
 	case a.output == "markdown":
 		return a.printMarkdown(p, answer)
 	case a.id != "":
-		return listing.Full(p.out, &answer.Incidents[0])
+		return api.Full(p.out, &answer.Incidents[0])
 	case len(answer.Incidents) == 0:
 		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Read from "+phrase.Line(a.sourceName)+".")
 		return nil
 	}
-	return listing.Table(p.out, answer, a.output == "wide")
+	return api.Table(p.out, answer, a.output == "wide")
 }
 
 func (a *incidentLister) printMarkdown(p program, answer *api.Answer) error {
@@ -139,7 +138,7 @@ func (a *incidentLister) printMarkdown(p program, answer *api.Answer) error {
 	if a.header.Anonymised {
 		origin += ". Names are pseudonyms"
 	}
-	return listing.Markdown(p.out, answer, origin, a.filtered())
+	return api.Markdown(p.out, answer, origin, a.filtered())
 }
 
 // filtered returns a description of the list's filters.

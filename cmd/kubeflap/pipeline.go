@@ -14,7 +14,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
-	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
@@ -40,7 +39,7 @@ type pipeline struct {
 	record func(event.Event)
 	// `journal` keeps the resolved incidents of this process and of earlier ones. It is nil if no incidents are kept.
 	// `cursor` is the argument for the next call of correlate.Log.Changed.
-	journal *journal.Journal
+	journal *flightrecorder.Journal
 	cursor  uint64
 	// `continued` holds the IDs of the incidents that were ongoing when the previous process stopped, until they are
 	// reported.

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/watch"
 )
 
 const (
@@ -20,6 +22,36 @@ const (
 	// clockSlack is the largest step back of the clock that is ignored.
 	clockSlack = 5 * time.Second
 )
+
+// enablePersistence makes the pipeline record its events and resolved incidents in --data.dir, and replays what earlier
+// processes recorded there. The caller must run the flight recorder and the journal.
+func (f *dataFlags) enablePersistence(ctx context.Context, logger *slog.Logger, p *pipeline, watcher *watch.Watcher) (*flightrecorder.Recorder, error) {
+	recorder, err := flightrecorder.New(flightrecorder.Settings{
+		Dir: f.dir, Size: f.size, Age: f.age, List: watcher.List, Head: p.head,
+	}, logger)
+	if err != nil {
+		return nil, err
+	}
+	if p.scope.Cluster, err = watcher.ClusterUID(ctx); err != nil {
+		logger.Debug("cannot identify the cluster", "err", err)
+	}
+	found, err := findEarlier(ctx, f.dir, p.scope)
+	if errors.Is(err, errOtherCluster) {
+		err = cmp.Or(flightrecorder.SetIncidentsAside(f.dir, p.started), err)
+	}
+	if err != nil {
+		logger.Error("kubeflap starts without the history in --data.dir", "err", err)
+	}
+	p.journal = flightrecorder.OpenJournal(f.dir, p.settings.incidents, p.started, logger)
+	if found != nil {
+		p.resume(found, p.started, logger)
+	}
+	p.recorderStatus = recorder.Status
+	if ctx.Err() == nil { // otherwise kubeflap stops, and may have replayed only a part
+		p.record = recorder.Record
+	}
+	return recorder, nil
+}
 
 // resume replays the events of earlier processes, so that the pipeline continues as after a broken watch. It reports and
 // counts nothing. The time `now` is when kubeflap started.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
-	"github.com/kubeflap/kubeflap/exporter/journal"
 )
 
 // BenchmarkStart measures how long a start takes that replays what a cluster of 1,000 nodes and 30,000 pods did in a bit
@@ -102,7 +101,7 @@ func BenchmarkStart(b *testing.B) {
 		}
 		searched := time.Since(began)
 		p := newPipeline(trackerSettings(), func() time.Time { return now }, logReporter{slog.New(slog.DiscardHandler)})
-		p.journal = journal.Open(b.TempDir(), 500, now, slog.New(slog.DiscardHandler))
+		p.journal = flightrecorder.OpenJournal(b.TempDir(), 500, now, slog.New(slog.DiscardHandler))
 		p.resume(found, now, slog.New(slog.DiscardHandler))
 		took := time.Since(began)
 		b.ReportMetric(searched.Seconds(), "s-search")

@@ -1,5 +1,5 @@
-// Package flightrecorder continuously records events in a directory, so that past incidents can be replayed. The size
-// and the age of the recordings are limited.
+// Package flightrecorder owns the directory of --data.dir. It continuously records events in it, so that past incidents
+// can be replayed, and keeps the resolved incidents in a file (Journal). The size and the age of the recordings are limited.
 //
 // The directory contains segments. Each segment is a recording that begins with lists of all objects, so a reader can
 // begin with any of them. The recorder computes these lists from the previous segment. After a start, they are the lists

@@ -139,17 +139,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// mustRelist reports whether a watch cannot resume at its resourceVersion, or would probably be silent again. Denied
-// access is temporary, because a server rejects users at startup until it has read the RBAC rules
-// (plugin/pkg/auth/authorizer/rbac). A 404 is temporary, because a proxy responds with 404 if its server is down.
-func mustRelist(err error) bool {
-	switch reasonOf(err) {
-	case event.ReasonExpired, event.ReasonOther, event.ReasonSilent:
-		return true
-	}
-	return false
-}
-
 // listAndWatch lists the resource if necessary, and watches it. For the results, see watch.
 func (f *follower) listAndWatch(ctx context.Context) (lived bool, err error) {
 	if f.version == "" {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -70,8 +69,8 @@ func (x *clusterIncident) Down() bool {
 }
 
 // Drawing returns the timeline.
-func (x *clusterIncident) Drawing(inList bool) *listing.Drawing {
-	return listing.Draw(x.Incident, x.asOf, inList)
+func (x *clusterIncident) Drawing(inList bool) *api.Drawing {
+	return api.Draw(x.Incident, x.asOf, inList)
 }
 
 // Link returns a link that works at every replica, even at one that started during the incident.

@@ -1,4 +1,4 @@
-package listing
+package api
 
 import (
 	"fmt"

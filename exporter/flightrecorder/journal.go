@@ -1,6 +1,4 @@
-// Package journal keeps resolved incidents in a file, so that they survive a restart. The file has one line of JSON for
-// each incident. Lines are appended, and never changed.
-package journal
+package flightrecorder
 
 import (
 	"bytes"
@@ -19,19 +17,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// fileName is the name of the file in the directory of --data.dir.
-const fileName = "incidents.jsonl"
+// incidentsFile is the name of the file with the resolved incidents in the directory of --data.dir.
+const incidentsFile = "incidents.jsonl"
 
 const (
-	// retryAfter is the delay between two attempts to write.
-	retryAfter = 10 * time.Second
+	// saveAgainAfter is the delay between two attempts to write.
+	saveAgainAfter = 10 * time.Second
 	// rewriteAbove is the size in bytes above which the file is replaced by one with only the kept incidents, at most half
 	// as large.
 	rewriteAbove = 16 << 20
 )
 
-// Journal holds the resolved incidents of this process and of earlier ones. It is safe for concurrent use. No method but
-// Run waits for the disk.
+// Journal holds the resolved incidents of this process and of earlier ones, and keeps them in a file, so that they survive
+// a restart. The file has one line of JSON for each incident. Lines are appended, and never changed. Journal is safe for
+// concurrent use. No method but Run waits for the disk.
 type Journal struct {
 	path   string
 	size   int
@@ -52,10 +51,10 @@ type entry struct {
 	saved bool
 }
 
-// Open reads the file in a directory. It keeps at most size incidents. If the file cannot be read or is damaged, Open
-// logs it and keeps what can be read: see LostUntil. The time now is when kubeflap started.
-func Open(dir string, size int, now time.Time, logger *slog.Logger) *Journal {
-	j := &Journal{path: filepath.Join(dir, fileName), size: max(size, 1), logger: logger, added: make(chan struct{}, 1)}
+// OpenJournal reads the file in a directory. It keeps at most size incidents. If the file cannot be read or is damaged,
+// OpenJournal logs it and keeps what can be read: see LostUntil. The time now is when kubeflap started.
+func OpenJournal(dir string, size int, now time.Time, logger *slog.Logger) *Journal {
+	j := &Journal{path: filepath.Join(dir, incidentsFile), size: max(size, 1), logger: logger, added: make(chan struct{}, 1)}
 	text, err := os.ReadFile(j.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		logger.Error("cannot read the incidents of earlier processes, continuing without them", "err", err)
@@ -151,7 +150,7 @@ func (j *Journal) LostUntil() time.Time { return j.lostUntil }
 // Run writes incidents until ctx is canceled, and then once more. It retries if the disk fails. It logs an error once.
 func (j *Journal) Run(ctx context.Context) error {
 	failing := ""
-	retry := time.NewTicker(retryAfter)
+	retry := time.NewTicker(saveAgainAfter)
 	defer retry.Stop()
 	for {
 		select {
@@ -205,6 +204,45 @@ func (j *Journal) write() error {
 	defer j.mu.Unlock()
 	for _, x := range unsaved {
 		x.saved = true
+	}
+	return nil
+}
+
+// store writes text to a file and waits for the disk. It replaces the file if whole is set. Otherwise, it appends to the
+// file. It opens the file each time, because somebody may have deleted it.
+func store(path string, text []byte, whole bool) error {
+	to, mode := path, os.O_APPEND
+	if whole {
+		to, mode = path+".tmp", os.O_TRUNC
+	}
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	var file *os.File
+	if err == nil {
+		file, err = os.OpenFile(to, os.O_WRONLY|os.O_CREATE|mode, 0o600)
+	}
+	if err == nil {
+		_, err = file.Write(text)
+		if err == nil {
+			err = file.Sync()
+		}
+		err = errors.Join(err, file.Close())
+	}
+	if err == nil && whole {
+		err = os.Rename(to, path)
+	}
+	if err != nil && whole {
+		_ = os.Remove(to) // a partial file would fill the disk
+	}
+	return err
+}
+
+// SetIncidentsAside renames the file with the resolved incidents, because they are of another cluster. The new name contains the
+// given time.
+func SetIncidentsAside(dir string, now time.Time) error {
+	path := filepath.Join(dir, incidentsFile)
+	err := os.Rename(path, path+"."+now.UTC().Format("20060102T150405Z"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("set aside the incidents of another cluster: %w", err)
 	}
 	return nil
 }

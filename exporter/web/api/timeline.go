@@ -1,4 +1,4 @@
-package listing
+package api
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // Drawing is the timeline of an incident. Horizontal positions are percentages, and vertical positions are pixels, so
@@ -71,7 +70,7 @@ var lanes = map[string]string{
 // Draw returns an incident's timeline, or nil if the incident has none. A span without an end extends to the end of the
 // incident or, for an ongoing incident, to the current time `asOf`. Each kind of span, such as "not Ready", is a lane. If
 // inList is set, a lane has one row. Otherwise, a lane has one row for each name.
-func Draw(x *api.Incident, asOf time.Time, inList bool) *Drawing {
+func Draw(x *Incident, asOf time.Time, inList bool) *Drawing {
 	if len(x.Timeline) == 0 {
 		return nil
 	}
@@ -108,7 +107,7 @@ func Draw(x *api.Incident, asOf time.Time, inList bool) *Drawing {
 }
 
 // rowsOf returns a row for each lane and name, at most maxRows for each lane. The last rows count the others.
-func rowsOf(spans []api.Span, inList bool, until time.Time) (rows []Row) {
+func rowsOf(spans []Span, inList bool, until time.Time) (rows []Row) {
 	var all []Row
 	for _, s := range spans {
 		if inList {

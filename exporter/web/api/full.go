@@ -1,4 +1,4 @@
-package listing
+package api
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 const (
@@ -20,7 +19,7 @@ const (
 )
 
 // Full prints all details of an incident.
-func Full(out io.Writer, x *api.Incident) error {
+func Full(out io.Writer, x *Incident) error {
 	var text strings.Builder
 	for _, f := range fields(x) {
 		fmt.Fprintf(&text, "%-*s%s\n", labelWidth, f.label+":", phrase.Wrap(f.text, labelWidth, textWidth))
@@ -44,7 +43,7 @@ type field struct{ label, text string }
 const summaryLabel = "Summary"
 
 // fields returns the properties of the incident that are a single text.
-func fields(x *api.Incident) []field {
+func fields(x *Incident) []field {
 	end := field{"Lasts", x.Lasted() + " so far"}
 	if x.End != nil {
 		end = field{"End", phrase.Moment(*x.End) + ", after " + x.Lasted()}
@@ -74,7 +73,7 @@ type section struct {
 }
 
 // sections returns the details of the incident that are lists.
-func sections(x *api.Incident, timeText func(time.Time) string) []section {
+func sections(x *Incident, timeText func(time.Time) string) []section {
 	considered, services, evidence := section{title: "Considered"}, section{title: "Services"}, section{title: "Evidence"}
 	for _, h := range x.Hypotheses() {
 		considered.items = append(considered.items, field{"", h.String()})

@@ -1,4 +1,4 @@
-package listing
+package api
 
 import (
 	"encoding/json"
@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
-
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // minPrefix is the minimum length of an abbreviated ID. Shorter texts are more likely to be something else, such as the
@@ -24,11 +22,11 @@ func IsID(text string) bool { return idPattern.MatchString(text) }
 
 // Find returns the incident whose ID starts with id. If no current ID matches, Find searches the former IDs of
 // incidents. It returns an error unless exactly one incident matches, and if id is shorter than minPrefix.
-func Find(answer *api.Answer, id string) (*api.Incident, error) {
+func Find(answer *Answer, id string) (*Incident, error) {
 	if len(id) < minPrefix {
 		return nil, fmt.Errorf("%q is not an incident's ID: enter at least the first %d characters of the ID", id, minPrefix)
 	}
-	var current, former []*api.Incident
+	var current, former []*Incident
 	for i := range answer.Incidents {
 		x := &answer.Incidents[i]
 		switch {

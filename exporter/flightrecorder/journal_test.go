@@ -1,4 +1,4 @@
-package journal
+package flightrecorder
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func ended(n int) incident.Incident {
 func open(t *testing.T, dir string, size int) (*Journal, string) {
 	t.Helper()
 	var log bytes.Buffer
-	return Open(dir, size, at(100), slog.New(slog.NewTextHandler(&log, nil))), log.String()
+	return OpenJournal(dir, size, at(100), slog.New(slog.NewTextHandler(&log, nil))), log.String()
 }
 
 func incidents(j *Journal) (ids []string) {
@@ -69,7 +69,7 @@ func TestIncidentsAreReadAgainAsTheyWere(t *testing.T) {
 	if want := []incident.Incident{ended(2), revised}; !reflect.DeepEqual(all, want) || displaced.Count != 0 || !j.LostUntil().IsZero() || log != "" {
 		t.Errorf("got %+v, displaced %v, lost until %v, log %q; want %+v", all, displaced, j.LostUntil(), log, want)
 	}
-	if info, err := os.Stat(filepath.Join(dir, fileName)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(dir, incidentsFile)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, want 0600: %v", info.Mode(), err)
 	}
 	if x, ok := j.Incident(revised.ID); !ok || x.Verdict != verdict.SharedPath {
@@ -113,7 +113,7 @@ func TestDamageIsNotTakenForNoIncidents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			save(t, dir, ended(1), ended(2), ended(3))
-			path := filepath.Join(dir, fileName)
+			path := filepath.Join(dir, incidentsFile)
 			whole, err := os.ReadFile(path)
 			if err == nil {
 				err = os.WriteFile(path, test.damage(bytes.SplitAfter(whole, []byte("\n"))[:3]), 0o600)
@@ -137,7 +137,7 @@ func TestDamageIsNotTakenForNoIncidents(t *testing.T) {
 
 func TestAFileThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, fileName), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, incidentsFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	j, log := open(t, dir, 500)
@@ -145,7 +145,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	if err := j.write(); err == nil || !j.LostUntil().Equal(at(100)) || !strings.Contains(log, "cannot read the incidents") {
 		t.Errorf("error %v, lost until %v, log %q", err, j.LostUntil(), log)
 	}
-	if err := os.Remove(filepath.Join(dir, fileName)); err != nil {
+	if err := os.Remove(filepath.Join(dir, incidentsFile)); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.write(); err != nil {
@@ -160,7 +160,7 @@ func TestADeletedFileIsWrittenAgain(t *testing.T) {
 	dir := t.TempDir()
 	save(t, dir, ended(1))
 	j, _ := open(t, dir, 500)
-	if err := os.Remove(filepath.Join(dir, fileName)); err != nil {
+	if err := os.Remove(filepath.Join(dir, incidentsFile)); err != nil {
 		t.Fatal(err)
 	}
 	j.Add(ended(2))
@@ -182,7 +182,7 @@ func TestALargeFileIsTrimmed(t *testing.T) {
 		all = append(all, large)
 	}
 	save(t, dir, all...)
-	info, err := os.Stat(filepath.Join(dir, fileName))
+	info, err := os.Stat(filepath.Join(dir, incidentsFile))
 	if err != nil || info.Size() > rewriteAbove/2 {
 		t.Errorf("%d bytes, want at most %d: %v", info.Size(), rewriteAbove/2, err)
 	}
@@ -194,11 +194,11 @@ func TestALargeFileIsTrimmed(t *testing.T) {
 // TestIncidentsOfAnotherClusterAreSetAside checks that they are neither shown nor lost.
 func TestIncidentsOfAnotherClusterAreSetAside(t *testing.T) {
 	dir := t.TempDir()
-	if err := SetAside(dir, noon); err != nil {
+	if err := SetIncidentsAside(dir, noon); err != nil {
 		t.Errorf("without a file: %v", err)
 	}
 	save(t, dir, ended(1))
-	err := SetAside(dir, noon)
+	err := SetIncidentsAside(dir, noon)
 	if j, _ := open(t, dir, 10); err != nil || len(incidents(j)) != 0 {
 		t.Errorf("kept %v, %v", incidents(j), err)
 	}
@@ -210,7 +210,7 @@ func TestIncidentsOfAnotherClusterAreSetAside(t *testing.T) {
 
 // TestAddNeverWaits adds incidents while the disk hangs: the file is a pipe that nobody reads.
 func TestAddNeverWaits(t *testing.T) {
-	path := filepath.Join(t.TempDir(), fileName)
+	path := filepath.Join(t.TempDir(), incidentsFile)
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip(err)
 	}
@@ -244,17 +244,17 @@ func TestRunTriesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		j := &Journal{path: filepath.Join(blocked, fileName), size: 5, logger: slog.New(slog.NewTextHandler(&log, nil)), added: make(chan struct{}, 1)}
+		j := &Journal{path: filepath.Join(blocked, incidentsFile), size: 5, logger: slog.New(slog.NewTextHandler(&log, nil)), added: make(chan struct{}, 1)}
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan error)
 		go func() { over <- j.Run(ctx) }()
 		j.Add(ended(1))
-		time.Sleep(3 * retryAfter)
+		time.Sleep(3 * saveAgainAfter)
 		synctest.Wait()
 		if err := os.Remove(blocked); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(retryAfter)
+		time.Sleep(saveAgainAfter)
 		synctest.Wait()
 		if again, _ := open(t, blocked, 5); !reflect.DeepEqual(incidents(again), []string{"1"}) || strings.Count(log.String(), "cannot save incidents") != 1 || !strings.Contains(log.String(), "resumed") {
 			t.Errorf("kept %v, log %s", incidents(again), &log)

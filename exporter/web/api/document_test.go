@@ -1,14 +1,12 @@
-package listing
+package api
 
 import (
 	"testing"
-
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // TestFind also covers the other IDs of incidents. No table shows these IDs.
 func TestFind(t *testing.T) {
-	answer := &api.Answer{Incidents: []api.Incident{
+	answer := &Answer{Incidents: []Incident{
 		{ID: "00aa11"}, {ID: "00ab22", Also: []string{"00aa33", "00cc44", "00cc45"}}, {ID: "00ab55", Also: []string{"00cd66"}}, {ID: "00aa12"}, {ID: "00ee77", Also: []string{"00aa88", "00cd99"}},
 	}}
 	for _, c := range []struct{ prefix, id, err string }{

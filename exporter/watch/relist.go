@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
@@ -26,6 +27,17 @@ const (
 )
 
 var errSilent = errors.New("received neither an event nor a bookmark for " + maxSilence.String())
+
+// mustRelist reports whether a watch cannot resume at its resourceVersion, or would probably be silent again. Denied
+// access is temporary, because a server rejects users at startup until it has read the RBAC rules
+// (plugin/pkg/auth/authorizer/rbac). A 404 is temporary, because a proxy responds with 404 if its server is down.
+func mustRelist(err error) bool {
+	switch reasonOf(err) {
+	case event.ReasonExpired, event.ReasonOther, event.ReasonSilent:
+		return true
+	}
+	return false
+}
 
 // silence counts a tick without an event. It returns an error if maxSilence is reached.
 func (w *openWatch) silence(ctx context.Context) error {

@@ -1,6 +1,4 @@
-// Package listing prints the incidents of an API response as a table, in full, as Markdown, or as JSON. It draws the
-// timeline of an incident, for Markdown and for the web page.
-package listing
+package api
 
 import (
 	"fmt"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // columnGap is the number of spaces between two columns.
@@ -19,12 +16,12 @@ const columnGap = 2
 
 // Table prints one line per incident. Lines fit in 80 columns unless names are long. If wide is set, they also contain the
 // full ID, the cause and the summary.
-func Table(out io.Writer, answer *api.Answer, wide bool) error {
+func Table(out io.Writer, answer *Answer, wide bool) error {
 	all := columns(answer, wide, false)
 	if wide {
 		all = append(all,
-			column{"CAUSE", func(x *api.Incident) string { return x.Cause }},
-			column{"SUMMARY", func(x *api.Incident) string { return x.Summary }})
+			column{"CAUSE", func(x *Incident) string { return x.Cause }},
+			column{"SUMMARY", func(x *Incident) string { return x.Summary }})
 	}
 	writer := tabwriter.NewWriter(out, 0, 0, columnGap, ' ', 0)
 	line := func(cell func(column) string) {
@@ -46,34 +43,34 @@ func Table(out io.Writer, answer *api.Answer, wide bool) error {
 
 type column struct {
 	title string
-	cell  func(*api.Incident) string
+	cell  func(*Incident) string
 }
 
 // columns returns the columns that all tables have, with the full or the short ID. If withStart is set, they include the
 // incident's start instead of its age.
-func columns(answer *api.Answer, fullID, withStart bool) []column {
-	id := func(x *api.Incident) string { return api.ShortID(x.ID) }
+func columns(answer *Answer, fullID, withStart bool) []column {
+	id := func(x *Incident) string { return ShortID(x.ID) }
 	if fullID {
-		id = func(x *api.Incident) string { return x.ID }
+		id = func(x *Incident) string { return x.ID }
 	}
-	age := column{"AGE", func(x *api.Incident) string {
+	age := column{"AGE", func(x *Incident) string {
 		return phrase.Duration(max(answer.AsOf.Sub(x.Start), 0).Round(time.Second))
 	}}
-	clusters := slices.ContainsFunc(answer.Incidents, func(x api.Incident) bool { return x.Cluster != "" })
+	clusters := slices.ContainsFunc(answer.Incidents, func(x Incident) bool { return x.Cluster != "" })
 	if withStart || clusters { // each cluster is a replay with its own current time, so ages cannot be compared
-		age = column{"START", func(x *api.Incident) string { return x.Start.UTC().Format(time.DateTime) }}
+		age = column{"START", func(x *Incident) string { return x.Start.UTC().Format(time.DateTime) }}
 	}
 	all := []column{
 		{"ID", id},
-		{"STATE", (*api.Incident).StateText},
+		{"STATE", (*Incident).StateText},
 		age,
-		{"LASTED", (*api.Incident).Lasted},
-		{"VERDICT", (*api.Incident).VerdictText},
-		{"WHAT", (*api.Incident).What},
-		{"HIT", (*api.Incident).Hit},
+		{"LASTED", (*Incident).Lasted},
+		{"VERDICT", (*Incident).VerdictText},
+		{"WHAT", (*Incident).What},
+		{"HIT", (*Incident).Hit},
 	}
 	if clusters {
-		all = append([]column{{"CLUSTER", func(x *api.Incident) string { return x.Cluster }}}, all...)
+		all = append([]column{{"CLUSTER", func(x *Incident) string { return x.Cluster }}}, all...)
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package listing
+package api
 
 import (
 	"fmt"
@@ -8,17 +8,16 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // Markdown prints all details of the incidents as one text in Markdown, with GitHub's tables. Names and messages from
 // the cluster cannot add markup. The origin names the program that prints them, and where it has read them. The filter
 // describes the selection of incidents, or is empty.
-func Markdown(out io.Writer, answer *api.Answer, origin, filter string) error {
+func Markdown(out io.Writer, answer *Answer, origin, filter string) error {
 	var m markdown
 	m.paragraph("# Incidents until " + phrase.Moment(answer.AsOf))
 	incidents := slices.Clone(answer.Incidents)
-	slices.SortStableFunc(incidents, func(a, b api.Incident) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(incidents, func(a, b Incident) int { return a.Start.Compare(b.Start) })
 	switch {
 	case len(incidents) == 0:
 		m.paragraph("No incidents" + phrase.Markdown(filter) + ".")
@@ -57,7 +56,7 @@ func (m *markdown) list(items []string) {
 }
 
 // overview adds a table with a row for each incident. Its columns are those of Table, with times instead of ages.
-func (m *markdown) overview(answer *api.Answer, incidents []api.Incident) {
+func (m *markdown) overview(answer *Answer, incidents []Incident) {
 	columns := columns(answer, true, true)
 	line := func(cell func(column) string) {
 		for _, c := range columns {
@@ -73,7 +72,7 @@ func (m *markdown) overview(answer *api.Answer, incidents []api.Incident) {
 	m.WriteString("\n")
 }
 
-func (m *markdown) incident(x *api.Incident, asOf time.Time) {
+func (m *markdown) incident(x *Incident, asOf time.Time) {
 	m.paragraph("## " + phrase.Markdown(x.Summary))
 	for _, f := range append(fields(x), field{"Hit", x.Hit()}, field{"Numbers", strings.Join(x.Figures(), "; ")}) {
 		if f.text != "" && f.label != summaryLabel {

@@ -1,4 +1,4 @@
-package listing
+package api
 
 import (
 	"bytes"
@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 	"unicode"
-
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // fill sets all strings to text, all numbers to 3 and all times to noon. Lists get two elements.
@@ -46,7 +44,7 @@ func fill(v reflect.Value, text string) {
 // printed returns the Markdown of a document in which every text is `text`, with withdrawn incidents or without.
 func printed(t *testing.T, text string, withdrawn bool) string {
 	t.Helper()
-	var answer api.Answer
+	var answer Answer
 	fill(reflect.ValueOf(&answer).Elem(), text)
 	for i := range answer.Incidents {
 		if x := &answer.Incidents[i]; !withdrawn {
