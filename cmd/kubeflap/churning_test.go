@@ -29,11 +29,6 @@ type churning struct {
 	// changes holds the frames of all watches with their versions, by resource.
 	changes map[string][]change
 	changed chan struct{}
-	// unready counts how often each pod stopped being ready. It has an entry for each pod that is not.
-	unready int
-	broken  map[int]bool
-	// unreadyAt is unready at each version.
-	unreadyAt map[int]int
 }
 
 type change struct {
@@ -44,7 +39,7 @@ type change struct {
 const churningServices = 20
 
 func newChurning() *churning {
-	c := &churning{version: 100, objects: map[string]map[string][]byte{}, changes: map[string][]change{}, changed: make(chan struct{}), broken: map[int]bool{}, unreadyAt: map[int]int{}}
+	c := &churning{version: 100, objects: map[string]map[string][]byte{}, changes: map[string][]change{}, changed: make(chan struct{})}
 	c.set("nodes", "node-1", &corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "True"}}}})
 	for i := range churningServices {
 		service := &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, ClusterIP: "10.0.0.1"}}
@@ -73,12 +68,7 @@ type churningObject interface {
 func (c *churning) set(resource, name string, object churningObject) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.setLocked(resource, name, object)
-}
-
-func (c *churning) setLocked(resource, name string, object churningObject) {
 	c.version++
-	c.unreadyAt[c.version] = c.unready
 	if c.objects[resource] == nil {
 		c.objects[resource] = map[string][]byte{}
 	}
@@ -127,24 +117,17 @@ func hash(s string) (sum int) {
 	return sum & 0xffffffffff
 }
 
-// setReady holds the lock until the objects are written. Otherwise, two calls for one pod could write in another order
-// than they count.
+// setReady writes a pod and its EndpointSlice.
 func (c *churning) setReady(i int, ready bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !ready && !c.broken[i] {
-		c.unready++
-	}
-	c.broken[i] = !ready
 	name, address := fmt.Sprintf("web-%d", i), fmt.Sprintf("10.1.0.%d", i+1)
 	status := map[bool]corev1.ConditionStatus{true: "True", false: "False"}[ready]
-	c.setLocked("pods", name, &corev1.Pod{
+	c.set("pods", name, &corev1.Pod{
 		Spec: corev1.PodSpec{NodeName: "node-1"},
 		Status: corev1.PodStatus{Phase: "Running", PodIP: address, Conditions: []corev1.PodCondition{
 			{Type: "Ready", Status: status}, {Type: "ContainersReady", Status: status},
 		}},
 	})
-	c.setLocked("endpointslices", name, &discoveryv1.EndpointSlice{
+	c.set("endpointslices", name, &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{
 			"kubernetes.io/service-name": name, "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
 		}},
@@ -154,27 +137,6 @@ func (c *churning) setReady(i int, ready bool) {
 			TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: name, UID: churningUID("pods", name)},
 		}},
 	})
-}
-
-// losses returns how often pods stopped being ready.
-func (c *churning) losses() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.unready
-}
-
-// watchedFrom returns how often pods had stopped being ready at the version with which a watch of all pods begins. ok is
-// false for other requests, such as permission checks, which are watches that end after a second.
-func (c *churning) watchedFrom(r *http.Request) (n int, ok bool) {
-	query := r.URL.Query()
-	version, err := strconv.Atoi(query.Get("resourceVersion"))
-	if path.Base(r.URL.Path) != "pods" || !query.Has("watch") || query.Get("timeoutSeconds") == "1" || err != nil {
-		return 0, false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n, ok = c.unreadyAt[version]
-	return n, ok
 }
 
 // churn makes pods fail for up to 3 s each until the context is canceled.
