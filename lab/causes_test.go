@@ -18,36 +18,11 @@ var update = flag.Bool("update", false, "write docs/causes.md")
 const causesPath = "../docs/causes.md"
 
 // causesHead is the beginning of docs/causes.md. In this text, two single quotes stand for a backtick.
-var causesHead = strings.ReplaceAll(`# Causes
+var causesHead = strings.ReplaceAll(`# Faults in the lab
 
-kubeflap assigns exactly one cause to each lost address. The cause describes what made the address unready. The [verdict](incidents.md#verdict) of the
-incident names the component to fix.
-
-| cause | meaning | first check |
-| --- | --- | --- |
-| ''node_heartbeat_lost'' | the node controller set the node to Unknown and its pods to not ready | the verdict of the node's incident: the fault may also be in etcd, the API server or the grace period |
-| ''node_not_ready'' | the node's own kubelet reported the node as not ready | ''kubectl describe node NODE'': the message of the Ready condition |
-| ''kubelet_restart'' | the kubelet restarted and set the pod to not ready (before v1.35) | ''journalctl -u kubelet'' on the node |
-| ''probe_failed'' | a readiness probe failed while the container kept running | ''kubectl describe pod POD'': the probe's message, timeout and failureThreshold |
-| ''container_exit'' | a container crashed, ran out of memory, or failed its liveness probe | ''kubectl logs POD --previous'', the exit code and the memory limit |
-| ''inplace_update'' | somebody changed the image of a container in a running pod | the tool that updates the pod: does it set a readiness gate to False before the image changes? |
-| ''readiness_gate'' | the condition of a readiness gate is not True | the controller that sets this condition, usually a load-balancer controller |
-| ''pod_deleted'' | a rollout, a scale-down or a user deleted the pod | replicas and maxUnavailable: do new pods start before old pods stop? |
-| ''pod_evicted'' | the pod was evicted, preempted, or shut down with its node | the PodDisruptionBudget, and whether the replicas run on several nodes |
-| ''pod_completed'' | the pod's containers exited and will not be restarted | the Service's selector: does it select pods of a Job? |
-| ''endpoints_reset'' | the endpoints controller removed the manually managed addresses of a Service with a selector | the Service's selector, which matches no pod: remove it |
-| ''manual_write'' | somebody edited or cleared the Endpoints or EndpointSlices | ''managedFields'' of these objects, and the audit log |
-| ''service_changed'' | the Service's selector or publishNotReadyAddresses changed | the selector and the labels of the pods |
-| ''unknown'' | the evidence does not show the cause | ''kubectl get events -n NAMESPACE'' |
-
-The comments in [rules.go](../exporter/track/pods/rules.go) explain the rules by which kubeflap determines why a pod became not ready. They also name
-the Kubernetes function that each rule relies on.
-
-## Faults in the lab
-
-Each row shows a fault that the [lab](../lab/README.md) injected into a real control plane, and the cause that kubeflap reported. The table omits
-scenarios without an expected cause, and scenarios that only ''make lab-verdicts'' runs. A run of the lab generates this page (''make lab-docs''). A
-test fails when the page is out of date.
+Each row shows a fault that the [lab](../lab/README.md) injected into a real control plane, and the [cause](verdicts.md#causes) that kubeflap reported.
+The table omits scenarios without an expected cause, and scenarios that only ''make lab-verdicts'' runs. A run of the lab generates this page
+(''make lab-docs''). A test fails when the page is out of date.
 
 | what happens | cause that kubeflap reports | scenario |
 | --- | --- | --- |

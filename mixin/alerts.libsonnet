@@ -1,7 +1,5 @@
-// Alerts and recording rules. Groups with alerts are in prometheusAlerts together with their recording rules, because an alert must use the recorded
-// series of the same evaluation, not of the previous one. Only the fleet's recording rules, which no alert uses, are in prometheusRules.
+// Alerts, and the fleet's recording rules, which no alert uses.
 local select = import 'select.libsonnet';
-local thresholds = import 'thresholds.libsonnet';
 
 local fleet = [importstr '../rules/fleet.yaml'];
 local files = [
@@ -10,22 +8,13 @@ local files = [
   importstr '../rules/kubeflap.yaml',
 ];
 
-local replaced(name, expr, old, new) =
-  assert std.length(std.findSubstr(old, expr)) > 0 : '%s: its expression does not contain "%s"' % [name, old];
-  std.strReplace(expr, old, new);
-
-// changed returns an expression with the configured changes.
-local changed(config, name, expr, change) =
-  local ofThresholds = std.foldl(
-    function(e, key)
-      local t = thresholds[key], value = config.thresholds[key];
-      if t.record != name || value == t.default then e else replaced(name, e, t.text % t.default, t.text % value),
-    std.objectFields(thresholds),
-    expr,
-  );
-  local replace = std.get(change, 'replace', {});
-  local ofChange = std.foldl(function(e, old) replaced(name, e, old, replace[old]), std.objectFields(replace), ofThresholds);
-  select(std.get(change, 'expr', ofChange), config.kubeflapSelector);
+// changed returns an expression with the configured thresholds. A threshold is the number before the comment with its name.
+local changed(config, expr) =
+  local set(expr, name) =
+    local mark = ' # threshold: %s\n' % name, parts = std.split(expr, mark);
+    if std.length(parts) == 1 then expr
+    else std.rstripChars(parts[0], '0123456789.') + '%g' % config.thresholds[name] + mark + std.join(mark, parts[1:]);
+  select(std.foldl(set, std.objectFields(config.thresholds), expr), config.kubeflapSelector);
 
 // linked returns the annotations with the configured links.
 local linked(config, annotations) =
@@ -45,7 +34,7 @@ local alert(config, rule) =
   local change = all + std.get(all, rule.labels.severity, {});
   if !std.get(change, 'enabled', true) then [] else [
     rule {
-      expr: changed(config, rule.alert, super.expr, change),
+      expr: changed(config, super.expr),
       [if std.objectHas(change, 'for') then 'for']: change['for'],
       [if std.objectHas(change, 'keepFiringFor') then 'keep_firing_for']: change.keepFiringFor,
       labels+: config.alertLabels + std.get(change, 'labels', {}) + { severity: std.get(change, 'severity', rule.labels.severity) },
@@ -53,21 +42,24 @@ local alert(config, rule) =
     },
   ];
 
-local record(config, rule) = [
-  rule { expr: changed(config, rule.record, super.expr, std.get(config.records, rule.record, {})) },
-];
-
 local groups(config, files) = [
   group {
     [if config.interval != '' then 'interval']: config.interval,
-    rules: std.flatMap(function(rule) if std.objectHas(rule, 'alert') then alert(config, rule) else record(config, rule), super.rules),
+    rules: std.flatMap(function(rule) if std.objectHas(rule, 'alert') then alert(config, rule) else [rule { expr: select(super.expr, config.kubeflapSelector) }], super.rules),
   }
   for file in files
   for group in std.parseYaml(file).groups
 ];
 
+// checked returns the configuration if all its thresholds exist.
+local checked(config) =
+  local text = std.join('', files);
+  local unknown = [name for name in std.objectFields(config.thresholds) if std.length(std.findSubstr(' # threshold: %s\n' % name, text)) == 0];
+  assert unknown == [] : 'unknown thresholds: %s' % std.join(', ', unknown);
+  config;
+
 {
-  local config = self._config,
+  local config = checked(self._config),
   prometheusAlerts+:: { groups+: groups(config, files) },
   prometheusRules+:: { groups+: groups(config, fleet) },
 }

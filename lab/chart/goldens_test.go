@@ -82,13 +82,12 @@ scrapeconfig-values.yaml
 {prometheusRule: {enabled: true, alerts: {KubeflapBlind: {severity: page}}}}
 {prometheusRule: {enabled: true, alerts: {KubeflapBlind: {labels: {team: a}}}}}
 {prometheusRule: {enabled: true, alerts: {KubeflapBlind: {annotations: {summary: S}}}}}
-{prometheusRule: {enabled: true, alerts: {KubeflapBlind: {expr: vector(1)}}}}
-{prometheusRule: {enabled: true, alerts: {KubeflapBlind: {replace: {'> 60': '> 120'}}}}}
 {prometheusRule: {enabled: true, alerts: {KubeflapBlind: {enabled: false}}}}
-{prometheusRule: {enabled: true, alerts: {KubeflapDown: {warning: {enabled: false}}}}}
-{prometheusRule: {enabled: true, alerts: {KubeflapDown: {for: 7m}}}}
-{prometheusRule: {enabled: true, alerts: {KubeflapDown: {for: 7m, critical: {for: 8m}}}}}
-{prometheusRule: {enabled: true, alerts: {KubeflapDown: {enabled: false, critical: {enabled: true}}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapNodeLost: {warning: {enabled: false}}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapNodeLost: {for: 7m}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapNodeLost: {for: 7m, critical: {for: 8m}}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapNodeLost: {enabled: false, critical: {enabled: true}}}}}
+{prometheusRule: {enabled: true}, thresholds: {serviceDownSeconds: 120, gracePeriodRatio: 0.9}}
 {prometheusRule: {enabled: true, alertLabels: {team: a}, alerts: {KubeflapBlind: {labels: {team: b}}}}}
 `
 

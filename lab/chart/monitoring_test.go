@@ -2,6 +2,7 @@ package chart
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -116,52 +117,27 @@ tests:
 `, "test", "rules")
 }
 
-// threshold matches a number that is compared, multiplied, divided or subtracted.
-var threshold = regexp.MustCompile(`(?:[<>]=?(?: bool| on \([a-z, ]+\)(?: group_left \(\))?)? |\()[\d.]+|[\d.]+ \*|[/*-] [\d.]+`)
+var threshold = regexp.MustCompile(`([\d.]+) # threshold: (\w+)`)
 
-// It must be possible to change every threshold with values. This includes the thresholds in recording rules.
+// Each threshold must be changed by the value with its name, and by no other.
 func TestEveryThresholdCanBeChanged(t *testing.T) {
 	t.Parallel()
-	type change struct {
-		Replace map[string]string `json:"replace"`
-	}
-	severities := map[string]int{}
-	for _, r := range shipped(t) {
-		severities[r.Alert]++
-	}
-	changedAlerts, changedRecords := map[string]any{}, map[string]any{}
+	changed, number := map[string]float64{}, 1000.5
 	var want []string
 	for _, r := range shipped(t) {
-		found := map[string]string{}
-		for _, text := range threshold.FindAllString(r.Expr.StrVal, -1) {
-			found[text] = digits.ReplaceAllString(text, "${0}7")
-		}
-		var pairs []string
-		for _, old := range slices.Sorted(maps.Keys(found)) { // the chart replaces the texts in this order
-			pairs = append(pairs, old, found[old])
-		}
-		expr := r.Expr.StrVal
-		for i := 0; i < len(pairs); i += 2 {
-			expr = strings.ReplaceAll(expr, pairs[i], pairs[i+1])
-		}
-		want = append(want, expr)
-		switch {
-		case len(found) == 0:
-		case r.Record != "":
-			changedRecords[r.Record] = change{found}
-		case severities[r.Alert] == 1:
-			changedAlerts[r.Alert] = change{found}
-		default:
-			if changedAlerts[r.Alert] == nil {
-				changedAlerts[r.Alert] = map[string]any{}
+		want = append(want, threshold.ReplaceAllStringFunc(r.Expr.StrVal, func(text string) string {
+			name := threshold.FindStringSubmatch(text)[2]
+			if number++; changed[name] != 0 {
+				t.Errorf("there are two thresholds %s", name)
 			}
-			changedAlerts[r.Alert].(map[string]any)[r.Labels["severity"]] = change{found}
-		}
+			changed[name] = number
+			return fmt.Sprintf("%g # threshold: %s", number, name)
+		}))
 	}
-	if len(changedAlerts) < 15 || len(changedRecords) < 8 {
-		t.Errorf("only %d alerts and %d recording rules have thresholds", len(changedAlerts), len(changedRecords))
+	if len(changed) < 15 {
+		t.Errorf("found only %d thresholds", len(changed))
 	}
-	input, err := yaml.Marshal(map[string]any{"prometheusRule": map[string]any{"enabled": true, "alerts": changedAlerts, "records": changedRecords}})
+	input, err := yaml.Marshal(map[string]any{"prometheusRule": map[string]any{"enabled": true}, "thresholds": changed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,30 +146,11 @@ func TestEveryThresholdCanBeChanged(t *testing.T) {
 			t.Errorf("%s%s is\n%s\nwant\n%s", got.Alert, got.Record, got.Expr.StrVal, want[i])
 		}
 	}
-}
-
-// The README must list the thresholds of recording rules with the same text as in the expressions.
-func TestReadmeNamesThresholds(t *testing.T) {
-	t.Parallel()
-	rows := regexp.MustCompile("(?m)^\\| .* \\| `([a-z]+:\\S+)` \\| (.*) \\|$").FindAllStringSubmatch(values(t, chart+"/README.md"), -1)
-	if len(rows) < 5 {
-		t.Errorf("found only %d rows", len(rows))
-	}
-	for _, row := range rows {
-		i := slices.IndexFunc(shipped(t), func(r monitoringv1.Rule) bool { return r.Record == row[1] })
-		if i < 0 {
-			t.Errorf("there is no recording rule %s", row[1])
-			continue
-		}
-		for text := range strings.SplitSeq(row[2], "`, `") {
-			if text = strings.Trim(text, "`"); !strings.Contains(shipped(t)[i].Expr.StrVal, text) {
-				t.Errorf("%s does not contain %q", row[1], text)
-			}
-		}
+	known := slices.Sorted(maps.Keys(readSchema(t).at("thresholds").Properties))
+	if all := slices.Sorted(maps.Keys(changed)); !slices.Equal(known, all) {
+		t.Errorf("values.schema.json: thresholds has %q, want %q", known, all)
 	}
 }
-
-var digits = regexp.MustCompile(`[\d.]+`)
 
 // Alerts must link to the URLs in the values. If a URL is not set, alerts must not link to it.
 func TestLinks(t *testing.T) {

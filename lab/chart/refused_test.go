@@ -48,14 +48,6 @@ func TestRefused(t *testing.T) {
 			"prometheusRule.alerts.KubeflapBlind.labels.severity: set prometheusRule.alerts.KubeflapBlind.severity",
 		},
 		{
-			`prometheusRule: {enabled: true, alerts: {KubeflapNodeUnreadyOften: {replace: {"> 361": "> 600"}}}}`,
-			`prometheusRule.alerts.KubeflapNodeUnreadyOften.replace: its expression does not contain "> 361"`,
-		},
-		{
-			`prometheusRule: {enabled: true, records: {"service:kubeflap_service_outage_seconds:harmful1h": {replace: {">= 61": ">= 90"}}}}`,
-			`prometheusRule.records.service:kubeflap_service_outage_seconds:harmful1h.replace: its expression does not contain ">= 61"`,
-		},
-		{
 			`prometheusRule: {enabled: true, severitiesByNamespace: [{namespaces: dev, severities: {critical: warning}}]}`,
 			`prometheusRule.severitiesByNamespace: for "dev", critical has the same severity as another one`,
 		},
@@ -85,6 +77,8 @@ func TestRefused(t *testing.T) {
 		{`podDisruptionBudget: {minAvailable: "100%"}`, "'/podDisruptionBudget/minAvailable': '100%' does not match pattern"},
 		{`podDisruptionBudget: {maxUnavailable: "0%"}`, "'/podDisruptionBudget/maxUnavailable': '0%' does not match pattern"},
 		{`prometheusRule: {alerts: {KubeflapBlind: {for: 5 minutes}}}`, "'/prometheusRule/alerts/KubeflapBlind/for': '5 minutes' does not match pattern"},
+		{`thresholds: {serviceDownSecond: 90}`, "at '/thresholds': additional properties 'serviceDownSecond' not allowed"},
+		{`thresholds: {serviceDownSeconds: 90s}`, "at '/thresholds/serviceDownSeconds': got string, want number"},
 		{`settings: {nodeMonitorGracePeriod: "40"}`, "'/settings/nodeMonitorGracePeriod': '40' does not match pattern"},
 		{`settings: {knownManagers: ["a,b"]}`, "'/settings/knownManagers/0': 'a,b' does not match pattern"},
 		{`links: {page: flaps.example.org}`, "'/links/page': 'flaps.example.org' does not match pattern"},

@@ -49,7 +49,7 @@ func names(all []model.LabelSet) (found []string) {
 	return slices.Compact(found)
 }
 
-// atWork is a time during working hours and outside of maintenance windows.
+// atWork is a time during working hours.
 var atWork = time.Date(2000, 1, 3, 10, 0, 0, 0, time.UTC)
 
 // example loads the shipped Alertmanager configuration.
@@ -152,7 +152,6 @@ func startAlertmanager(t *testing.T, conf *config.Config, sent func(receiver str
 		resolved := r.Name == "chat" && r.SlackConfigs[0].SendResolved() || r.Name == "pager" && r.WebhookConfigs[0].SendResolved()
 		receivers[r.Name] = []notify.Integration{notify.NewIntegration(receiver{r.Name, sent}, sendsResolved(resolved), r.Name, 0, r.Name)}
 	}
-	receivers["nobody"] = nil
 	intervals := map[string][]timeinterval.TimeInterval{}
 	for _, x := range conf.TimeIntervals {
 		intervals[x.Name] = x.TimeIntervals

@@ -3,12 +3,12 @@ package contract
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // closedSet returns the names of all causes, sorted.
@@ -20,57 +20,20 @@ func closedSet() (all []string) {
 	return all
 }
 
-// All alerts with the label cause must contain the same remedies, one for each cause.
-func TestRemedies(t *testing.T) {
-	causes := closedSet()
-	text := ""
-	for _, r := range alerts(t) {
-		_, remedy, ok := strings.Cut(r.Annotations["description"], "Cause: {{ $labels.cause }}")
-		if ok != slices.Contains(r.Labels, "cause") {
-			t.Errorf("%s: has the label cause: %t; has a remedy per cause: %t", r.Alert, !ok, ok)
-		}
-		switch {
-		case !ok:
-		case text == "":
-			text = remedy
-		case remedy != text:
-			t.Errorf("%s: the remedies per cause differ from those of the other alerts", r.Alert)
-		}
-	}
-	branches := remediesOf(text)
-	var named []string
-	for cause := range branches {
-		named = append(named, cause)
-	}
-	slices.Sort(named)
-	if !slices.Equal(named, causes) {
-		t.Errorf("got remedies for %v, want the causes %v", named, causes)
-	}
-}
-
-// docs/causes.md must explain every cause.
-func TestCausesPageExplainsEveryCause(t *testing.T) {
-	page := readFile(t, "docs/causes.md")
+// docs/verdicts.md must explain every cause and every verdict. Alerts link to the headings of verdicts.
+func TestVerdictsPageExplainsEveryCauseAndVerdict(t *testing.T) {
+	page := readFile(t, "docs/verdicts.md")
 	for _, cause := range closedSet() {
 		if !strings.Contains(page, "\n| `"+cause+"` | ") {
-			t.Errorf("docs/causes.md does not explain %s", cause)
+			t.Errorf("docs/verdicts.md does not explain the cause %s", cause)
+		}
+	}
+	for _, v := range verdict.All() {
+		if !slices.Contains(anchors(page), v.String()) {
+			t.Errorf("docs/verdicts.md has no heading for the verdict %s", v)
 		}
 	}
 }
-
-// remediesOf returns the remedies by cause. It reads them from the if and else branches of an annotation template.
-func remediesOf(text string) map[string]string {
-	all := map[string]string{}
-	for _, m := range regexp.MustCompile(`{{- (?:else )?if eq \$labels\.cause "(\w+)" -}}([^{]*)`).FindAllStringSubmatch(text, -1) {
-		all[m[1]] = unwrap(m[2])
-	}
-	if _, other, ok := strings.Cut(text, "{{- else -}}"); ok {
-		all["unknown"] = unwrap(strings.TrimSuffix(strings.TrimSpace(other), "{{- end }}"))
-	}
-	return all
-}
-
-func unwrap(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func readFile(t testing.TB, path string) string {
 	t.Helper()

@@ -71,7 +71,7 @@ func TestFleetPageIsRight(t *testing.T) {
 			t.Fatal(err)
 		}
 		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
-			if v, ok := n.(*parser.VectorSelector); ok && !recorded[v.Name] && !sent.MatchString(v.Name) {
+			if v, ok := n.(*parser.VectorSelector); ok && v.Name != "ALERTS" && !recorded[v.Name] && !sent.MatchString(v.Name) {
 				t.Errorf("%s reads %s, which docs/fleet.md does not send", r.Name(), v.Name)
 			}
 			return nil

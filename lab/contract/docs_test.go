@@ -79,7 +79,7 @@ func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 func TestTheIndexHasEveryPage(t *testing.T) {
 	all := pages(t)
 	index := all["../../docs/README.md"]
-	references := []string{"api.md", "flags.md", "metrics.md", "recording-format.md", "performance.md"}
+	references := []string{"api.md", "verdicts.md", "flags.md", "metrics.md", "recording-format.md", "performance.md"}
 	for page, text := range all {
 		name, inDocs := strings.CutPrefix(page, "../../docs/")
 		if !inDocs || name == "README.md" {

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -12,15 +13,13 @@ import (
 )
 
 // A warning must not inhibit a critical alert, because warnings are sent to the chat and critical alerts to the pager.
-// The test tries all pairs of alerts with all causes.
+// The test tries all pairs of alerts.
 func TestNoWarningInhibitsACriticalAlert(t *testing.T) {
 	conf := example(t)
 	of := map[string][]model.LabelSet{}
 	for _, r := range alerts(t) {
 		severity := r.Rule.Labels["severity"]
-		for _, cause := range closedSet() {
-			of[severity] = append(of[severity], model.LabelSet{"alertname": model.LabelValue(r.Alert), "severity": model.LabelValue(severity), "cause": model.LabelValue(cause)})
-		}
+		of[severity] = append(of[severity], model.LabelSet{"alertname": model.LabelValue(r.Alert), "severity": model.LabelValue(severity)})
 	}
 	for i, x := range conf.InhibitRules {
 		inhibits := 0
@@ -49,56 +48,30 @@ type inhibition struct {
 	source, inhibited, kept model.LabelSet
 }
 
-func firing(alert, severity string, others ...string) model.LabelSet {
-	set := model.LabelSet{"alertname": model.LabelValue(alert), "severity": model.LabelValue(severity), "cluster": "eu"}
+func firing(alert, severity, scope string, others ...string) model.LabelSet {
+	set := model.LabelSet{"alertname": model.LabelValue(alert), "severity": model.LabelValue(severity), "scope": model.LabelValue(scope), "cluster": "eu"}
 	for i := 0; i < len(others); i += 2 {
 		set[model.LabelName(others[i])] = model.LabelValue(others[i+1])
 	}
 	return set
 }
 
-func service(alert, severity, name, cause string) model.LabelSet {
-	return firing(alert, severity, "namespace", "shop", "service", name, "cause", cause)
+func service(alert, severity, name string) model.LabelSet {
+	return firing(alert, severity, "services", "namespace", "shop", "service", name)
 }
 
 // inhibitions returns one case for each inhibition rule of the shipped configuration, in the same order.
 func inhibitions() []inhibition {
-	without := "KubeflapServiceWithoutReadyAddresses"
-	clusterWide, manager := firing("KubeflapHeartbeatsLateClusterWide", "critical"), firing("KubeflapControllerManagerSlow", "critical")
-	tight, lost := firing("KubeflapGracePeriodTooTight", "critical"), firing("KubeflapNodeHeartbeatLost", "warning", "node", "n1")
-	other, flapping := firing("KubeflapNodeHeartbeatLost", "warning", "node", "n2"), firing("KubeflapNodeFlapping", "warning", "node", "n1")
-	silenced := service(without, "critical", "web", "node_heartbeat_lost")
+	fault, lost := firing("KubeflapControlPlaneFault", "critical", "control_plane"), firing("KubeflapNodeLost", "critical", "control_plane")
+	down, node := service("KubeflapServiceDown", "critical", "web"), firing("KubeflapNodeLost", "warning", "nodes", "node", "n1")
+	overwritten := service("KubeflapEndpointsOverwritten", "critical", "web")
 	return []inhibition{
-		{tight, firing("KubeflapGracePeriodTooTight", "warning"), firing("KubeflapGracePeriodTooTight", "warning", "cluster", "us")},
-		{clusterWide, lost, firing("KubeflapNodeHeartbeatLost", "warning", "cluster", "us", "node", "n1")},
-		{clusterWide, silenced, service(without, "critical", "web", "probe_failed")},
-		{manager, flapping, other},
-		{manager, silenced, service(without, "critical", "web", "container_exit")},
-		{tight, firing("KubeflapNodeHeartbeatLate", "warning", "node", "n1"), other},
-		{lost, flapping, firing("KubeflapNodeFlapping", "warning", "node", "n2")},
-		{lost, service("KubeflapServiceFlapping", "warning", "web", "node_heartbeat_lost"), service(without, "critical", "cart", "node_heartbeat_lost")},
-		{
-			lost, firing("KubeflapPodsMisreported", "warning", "kind", "ready_on_lost_node"),
-			firing("KubeflapPodsMisreported", "warning", "kind", "unready_after_recovery"),
-		},
-		{
-			service("KubeflapEndpointsReset", "critical", "web", "endpoints_reset"), service(without, "critical", "web", "endpoints_reset"),
-			service(without, "critical", "cart", "endpoints_reset"),
-		},
-		{
-			service(without, "critical", "web", "probe_failed"), service("KubeflapServiceFlapping", "warning", "web", "probe_failed"),
-			service("KubeflapServiceFlapping", "warning", "cart", "probe_failed"),
-		},
-		{
-			firing("KubeflapTrafficBouncing", "warning", "namespace", "shop"), service("KubeflapServiceFlapping", "warning", "web", "inplace_update"),
-			service("KubeflapServiceFlapping", "warning", "web", "probe_failed"),
-		},
-		{
-			firing("KubeflapDown", "critical", "namespace", "monitoring", "job", "kubeflap"),
-			firing("KubeflapBlind", "warning", "namespace", "monitoring", "job", "kubeflap", "resource", "nodes"),
-			firing("KubeflapBlind", "warning", "namespace", "team-a", "job", "kubeflap", "resource", "pods"),
-		},
-		{firing("KubeflapBlind", "warning", "namespace", "monitoring", "job", "kubeflap", "resource", "nodes"), firing("KubeflapReplicasDisagree", "warning"), flapping},
+		{fault, firing("KubeflapControlPlaneFault", "warning", "control_plane"), firing("KubeflapControlPlaneFault", "warning", "control_plane", "cluster", "us")},
+		{fault, lost, down},
+		{lost, service("KubeflapServiceFlapping", "warning", "cart"), down},
+		{node, firing("KubeflapNodeFlapping", "warning", "nodes", "node", "n1"), firing("KubeflapNodeFlapping", "warning", "nodes", "node", "n2")},
+		{overwritten, down, service("KubeflapServiceDown", "critical", "cart")},
+		{down, service("KubeflapServiceBudgetBurning", "critical", "web"), service("KubeflapServiceFlapping", "warning", "cart")},
 	}
 }
 
@@ -131,20 +104,20 @@ func (x inhibition) sends(t *testing.T, conf *config.Config) func(model.LabelSet
 	}
 }
 
-// If the probes of all pods of 200 Services fail while other kinds of incidents occur, there must be one page for the
-// control plane, one page for all Services, and one chat message for the other alerts.
+// If the control plane makes three nodes flap while the probes of 200 Services fail, there must be one page for the control
+// plane, one page for all Services, and one chat message for the other alert.
 func TestAStormIsAFewMessages(t *testing.T) {
 	storm := []model.LabelSet{
-		firing("KubeflapHeartbeatsLateClusterWide", "critical"), firing("KubeflapGracePeriodTooTight", "critical"),
-		service("KubeflapEndpointsReset", "critical", "kube-scheduler", "endpoints_reset"), firing("KubeflapStaleReadds", "warning", "namespace", "shop", "service", "cart"),
+		firing("KubeflapControlPlaneFault", "critical", "control_plane"), firing("KubeflapNodeLost", "critical", "control_plane"),
+		service("KubeflapEndpointsOverwritten", "critical", "kube-scheduler"), service("KubeflapInPlaceUpdateUnsafe", "warning", "cart"),
 	}
 	for i := range 200 {
 		name := fmt.Sprint("web-", i)
-		storm = append(storm, service("KubeflapServiceWithoutReadyAddresses", "critical", name, "probe_failed"),
-			service("KubeflapServiceReadinessBudgetBurning", "critical", name, "probe_failed"), service("KubeflapServiceFlapping", "warning", name, "probe_failed"))
+		storm = append(storm, service("KubeflapServiceDown", "critical", name), service("KubeflapServiceBudgetBurning", "critical", name),
+			service("KubeflapServiceFlapping", "warning", name))
 	}
 	for _, node := range []string{"node-1", "node-2", "node-3"} {
-		storm = append(storm, firing("KubeflapNodeHeartbeatLost", "warning", "node", node), firing("KubeflapNodeFlapping", "warning", "node", node))
+		storm = append(storm, firing("KubeflapNodeLost", "warning", "nodes", "node", node), firing("KubeflapNodeFlapping", "warning", "nodes", "node", node))
 	}
 	sent := notified(t, example(t), atWork, []moment{momentOf(storm...)})
 	alerts, messages := map[string]int{}, 0
@@ -154,8 +127,9 @@ func TestAStormIsAFewMessages(t *testing.T) {
 			alerts[string(a["alertname"])]++
 		}
 	}
-	if messages != 3 || alerts["KubeflapServiceWithoutReadyAddresses"] != 200 || alerts["KubeflapHeartbeatsLateClusterWide"] != 1 || alerts["KubeflapStaleReadds"] != 1 {
-		t.Errorf("got %d messages with %v, want three", messages, alerts)
+	want := map[string]int{"KubeflapControlPlaneFault": 1, "KubeflapServiceDown": 200, "KubeflapEndpointsOverwritten": 1, "KubeflapInPlaceUpdateUnsafe": 1}
+	if messages != 3 || !maps.Equal(alerts, want) {
+		t.Errorf("got %d messages with %v, want three with %v", messages, alerts, want)
 	}
 }
 

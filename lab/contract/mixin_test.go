@@ -184,61 +184,25 @@ func rulesOf(t *testing.T, m mixin) (all []map[string]any) {
 	return all
 }
 
-// A threshold must change its own number in its rule, and nothing else.
+// A threshold must change its own number in its rule, and nothing else. Unknown names are refused.
 func TestMixinThresholds(t *testing.T) {
-	text, err := evaluated(t, "import 'github.com/kubeflap/kubeflap/mixin/thresholds.libsonnet'")
-	var thresholds map[string]struct {
-		Record, Text string
-		Default      float64
-	}
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &thresholds)
-	}
-	if err != nil || len(thresholds) < 10 {
-		t.Fatalf("found %d thresholds: %v", len(thresholds), err)
-	}
-	_, table, _ := strings.Cut(readFile(t, "charts/kubeflap/README.md"), "| threshold | recording rule | text |")
-	for name, x := range thresholds {
-		if !strings.Contains(table, "| `"+x.Record+"` |") {
-			t.Errorf("%s: the chart's README lists no threshold for %s", name, x.Record)
-		}
-	}
 	before := rulesOf(t, mustConfigured(t, ""))
-	// Set each threshold to a different number. A rule may have several thresholds.
-	config, want := "", map[string]string{}
-	number := 7.0
-	for name, x := range thresholds {
-		number++
-		config += fmt.Sprintf("%s: %g, ", name, number)
-		for _, r := range before {
-			if r["record"] != x.Record {
-				continue
-			}
-			expr, ok := want[x.Record]
-			if !ok {
-				expr = r["expr"].(string)
-			}
-			from, to := fmt.Sprintf(x.Text, x.Default), fmt.Sprintf(x.Text, number)
-			if !strings.Contains(expr, from) {
-				t.Errorf("%s: %q not found in %s", name, from, expr)
-			}
-			want[x.Record] = strings.ReplaceAll(expr, from, to)
-		}
+	config, number := "", 1000.5
+	for _, r := range before {
+		r["expr"] = thresholdMark.ReplaceAllStringFunc(r["expr"].(string), func(text string) string {
+			number++
+			name := thresholdMark.FindStringSubmatch(text)[2]
+			config += fmt.Sprintf("%s: %g, ", name, number)
+			return fmt.Sprintf("%g # threshold: %s", number, name)
+		})
 	}
 	for i, r := range rulesOf(t, mustConfigured(t, "thresholds+: {"+config+"}")) {
-		expr, ok := want[fmt.Sprint(r["record"])]
-		if !ok {
-			expr = before[i]["expr"].(string)
-		}
-		if r["expr"] != expr {
-			t.Errorf("%s%s: got %s\nwant %s", r["alert"], r["record"], r["expr"], expr)
+		if r["expr"] != before[i]["expr"] {
+			t.Errorf("%s%s: got %s\nwant %s", r["alert"], r["record"], r["expr"], before[i]["expr"])
 		}
 	}
-	// It must be possible to set a threshold to the default of another threshold in the same rule.
-	for _, r := range rulesOf(t, mustConfigured(t, "thresholds+: {outageSeconds: 300, outageSecondsOfDeletedPods: 600}")) {
-		if expr := r["expr"].(string); r["record"] == "service:kubeflap_service_outage_seconds:harmful1h" && (!strings.Contains(expr, ">= 300\n") || !strings.Contains(expr, ">= 600\n")) {
-			t.Errorf("got both thresholds in %s", expr)
-		}
+	if _, err := configured(t, "thresholds+: {serviceDownSecond: 90}"); err == nil || !strings.Contains(err.Error(), "unknown thresholds: serviceDownSecond") {
+		t.Errorf("unexpected error for a threshold that does not exist: %v", err)
 	}
 }
 
@@ -246,12 +210,10 @@ func TestMixinThresholds(t *testing.T) {
 func TestMixinChangesAlerts(t *testing.T) {
 	is := rulesOf(t, mustConfigured(t, `
 		interval: '1m', alertLabels: {team: 'x'}, alertAnnotations: {channel: 'y'},
-		records: {'service:kubeflap_service_addresses:sum': {expr: 'vector(1)'}},
 		alerts: {
-			KubeflapSilentRestarts: {enabled: false},
-			KubeflapNodeClockSkewed: {'for': '30m', keepFiringFor: '1h', severity: 'info', labels: {a: 'b'}, annotations: {c: 'd'}},
-			KubeflapNodeUnreadyOften: {replace: {'> 360': '> 600'}},
-			KubeflapDown: {'for': '10m', warning: {enabled: false}},
+			KubeflapBlind: {enabled: false},
+			KubeflapSelectorConflict: {'for': '30m', keepFiringFor: '1h', severity: 'info', labels: {a: 'b'}, annotations: {c: 'd'}},
+			KubeflapNodeLost: {'for': '10m', warning: {enabled: false}},
 		}`))
 	count := map[string]int{}
 	for _, r := range is {
@@ -261,24 +223,17 @@ func TestMixinChangesAlerts(t *testing.T) {
 		annotations, _ := r["annotations"].(map[string]any)
 		ok := true
 		switch r["alert"] {
-		case "KubeflapNodeClockSkewed":
+		case "KubeflapSelectorConflict":
 			ok = r["for"] == "30m" && r["keep_firing_for"] == "1h" && labels["severity"] == "info" && labels["a"] == "b" && annotations["c"] == "d"
-		case "KubeflapNodeUnreadyOften":
-			ok = strings.Contains(r["expr"].(string), "> 600") && !strings.Contains(r["expr"].(string), "> 360")
-		case "KubeflapDown":
+		case "KubeflapNodeLost":
 			ok = r["for"] == "10m" && labels["severity"] == "critical"
-		case nil:
-			ok = (r["expr"] == "vector(1)") == (r["record"] == "service:kubeflap_service_addresses:sum")
 		}
 		if !ok || r["alert"] != nil && (labels["team"] != "x" || annotations["channel"] != "y") {
 			t.Errorf("%s: unexpected %v", name, r)
 		}
 	}
-	if count["KubeflapSilentRestarts<nil>"] != 0 || count["KubeflapDown<nil>"] != 1 {
+	if count["KubeflapBlind<nil>"] != 0 || count["KubeflapNodeLost<nil>"] != 1 {
 		t.Errorf("a disabled alert still exists: %v", count)
-	}
-	if _, err := configured(t, "alerts: {KubeflapDown: {replace: {'> 5': '> 6'}}}"); err == nil || !strings.Contains(err.Error(), `KubeflapDown: its expression does not contain "> 5"`) {
-		t.Errorf("unexpected error for a text that does not exist: %v", err)
 	}
 }
 

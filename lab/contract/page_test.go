@@ -2,14 +2,9 @@ package contract
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/prometheus/common/model"
-	"go.yaml.in/yaml/v3"
 )
 
 // table returns the rows of the table with the given head in docs/alerts.md.
@@ -53,59 +48,5 @@ func TestAlertsAreListed(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("docs/alerts.md lists\n%s\nbut the rules are\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-// begin is the time at which the pattern in each unit test begins.
-const begin = 10 * time.Minute
-
-type patterns struct {
-	Tests []struct {
-		Name  string
-		Exprs []struct {
-			Expr     string
-			EvalTime model.Duration `yaml:"eval_time"`
-			Samples  []any          `yaml:"exp_samples"`
-		} `yaml:"promql_expr_test"`
-	}
-}
-
-// Each row of the table must match the unit test with the same name. A test asserts that an alert fires at the given
-// time, but not 30 s earlier. Other tests assert that no alert ever fires.
-func TestPatternsAreAsserted(t *testing.T) {
-	var file patterns
-	for _, name := range []string{"patterns.yaml", "patterns_services.yaml"} {
-		var part patterns
-		if err := yaml.Unmarshal([]byte(readFile(t, "rules/tests/"+name)), &part); err != nil {
-			t.Fatal(err)
-		}
-		file.Tests = append(file.Tests, part.Tests...)
-	}
-	var want []string
-	for _, x := range file.Tests {
-		first, second := x.Exprs[0], x.Exprs[0]
-		if strings.HasPrefix(first.Expr, "count_over_time(ALERTS[") && len(first.Samples) == 0 {
-			want = append(want, x.Name+": never")
-			continue
-		}
-		second = x.Exprs[1]
-		alert := regexp.MustCompile(`^count\(ALERTS\{alertstate="firing",alertname="(\w+)"\}\) > 0$`).FindStringSubmatch(second.Expr)
-		if alert == nil || len(second.Samples) != 1 || first.Expr != `count(ALERTS{alertstate="firing"})` || len(first.Samples) != 0 ||
-			second.EvalTime-first.EvalTime != model.Duration(30*time.Second) {
-			t.Errorf("%s: the test does not assert the first alert and its time", x.Name)
-			continue
-		}
-		after := "at once"
-		if d := second.EvalTime - model.Duration(begin); d > 0 {
-			after = d.String()
-		}
-		want = append(want, fmt.Sprintf("%s: %s, %s", x.Name, after, alert[1]))
-	}
-	var got []string
-	for _, row := range table(t, "| pattern | stock rules | kubeflap fires after |") {
-		got = append(got, row[0]+": "+row[2])
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("docs/alerts.md lists\n%s\nbut the unit tests assert\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

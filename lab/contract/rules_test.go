@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"maps"
 	"net/url"
 	"os"
 	"regexp"
@@ -40,15 +39,13 @@ func alerts(t testing.TB) []*Rule {
 
 // Results of rules must not have target labels. Target labels differ between replicas, so two replicas would page
 // twice. Alerts about kubeflap itself keep the label job, so that an alert about one installation does not hide
-// another.
+// another. An alert has neither a cause nor a verdict as a label, because a revision would notify again.
 func TestNothingOfTheTargetSurvives(t *testing.T) {
-	allowed := []string{"cause", "cluster", "kind", "namespace", "node", "reason", "resource", "scope", "service", "severity", "verdict"}
+	allowed := []string{"cluster", "kind", "namespace", "node", "resource", "scope", "service", "severity"}
 	for _, r := range rules(t) {
 		for _, l := range r.Labels {
-			if r.Record == "service:kubeflap_service_endpoints_resets:new15m" && l == "selector" {
-				continue // this label belongs to the metric, and the two alerts that match it drop it
-			}
-			if itself := r.File == "kubeflap.yaml" && l == "job"; !itself && !slices.Contains(allowed, l) {
+			ok := slices.Contains(allowed, l) || r.File == "kubeflap.yaml" && l == "job" || r.Record != "" && (l == "cause" || l == "verdict")
+			if !ok {
 				t.Errorf("%s, %s: the results keep the label %q", r.File, r.Name(), l)
 			}
 		}
@@ -58,26 +55,80 @@ func TestNothingOfTheTargetSurvives(t *testing.T) {
 	}
 }
 
+// The rules must stay small enough to be read. Only the fleet dashboard has recording rules.
+func TestRulesAreSmall(t *testing.T) {
+	names, groups, lines, bytes := setOf(), map[string]int{}, 0, 0
+	for _, r := range rules(t) {
+		if r.Record != "" && r.File != "fleet.yaml" {
+			t.Errorf("%s has the recording rule %s", r.File, r.Record)
+		}
+		if n := strings.Count(strings.TrimSpace(r.Expr), "\n") + 1; r.Alert != "" && n > 8 {
+			t.Errorf("the expression of %s has %d lines, want at most 8", r.Alert, n)
+		}
+		if groups[r.Group]++; groups[r.Group] > 20 {
+			t.Errorf("%s has more than 20 rules, which is the default limit of Mimir", r.Group)
+		}
+		if r.Alert != "" {
+			names[r.Alert] = true
+		}
+	}
+	for _, file := range RuleFiles {
+		text := readFile(t, "rules/"+file)
+		lines, bytes = lines+strings.Count(text, "\n"), bytes+len(text)
+	}
+	if len(names) > 16 || lines > 450 || bytes > 30<<10 {
+		t.Errorf("the rules have %d names, %d lines and %d bytes, want at most 16, 450 and 30 KiB", len(names), lines, bytes)
+	}
+}
+
+var thresholdMark = regexp.MustCompile(`(\d[\d.]*) # threshold: (\w+)`)
+
+// If an alert compares with a number, its last number must be a threshold. docs/alerts.md and the runbook must name each
+// threshold, and the page must state its default.
+func TestThresholdsAreNamed(t *testing.T) {
+	texts, _ := runbooks(t)
+	listed := map[string]string{}
+	for _, row := range table(t, "| threshold | default | meaning |") {
+		listed[strings.Trim(row[0], "`")] = row[1]
+	}
+	for _, r := range alerts(t) {
+		marks := thresholdMark.FindAllStringSubmatchIndex(r.Expr, -1)
+		rest := r.Expr
+		for _, at := range marks {
+			name, number := r.Expr[at[4]:at[5]], r.Expr[at[2]:at[3]]
+			if listed[name] != number {
+				t.Errorf("docs/alerts.md: the default of %s is %q, want %s", name, listed[name], number)
+			}
+			delete(listed, name)
+			if !strings.Contains(texts[r.Alert+".md"], "`"+name+"`") {
+				t.Errorf("the runbook of %s does not name %s", r.Alert, name)
+			}
+			rest = r.Expr[at[1]:]
+		}
+		if comparedNumber.MatchString(rest) {
+			t.Errorf("%s: the last number is not marked as a threshold", r.Alert)
+		}
+	}
+	for name := range listed {
+		t.Errorf("docs/alerts.md: there is no threshold %s", name)
+	}
+}
+
+// comparedNumber matches a comparison with a number. A comparison with 0 or 1 selects a state.
+var comparedNumber = regexp.MustCompile(`[<>]=? ?\d`)
+
 // Rules must only use metrics and labels that exist in kubeflap or in a recording rule.
 func TestRulesUseWhatThereIs(t *testing.T) {
 	all := declared(t)
 	for name, m := range all {
-		if name == "kubeflap_build_info" || strings.HasPrefix(name, "kubeflap_watch_") || strings.HasPrefix(name, "kubeflap_flight_recorder_") {
+		if name == "kubeflap_build_info" || strings.HasPrefix(name, "kubeflap_watch_") || strings.HasPrefix(name, "kubeflap_recorder_") || name == "kubeflap_classes_info" {
 			// These metrics describe the target, so rules may use the target's labels.
 			all[name] = Metric{m.Type, slices.Concat(m.Labels, []string{"instance", "job", "namespace"})}
 		}
 	}
-	all["up"] = Metric{"gauge", []string{"instance", "job", "namespace", "service"}}
 	all["process_start_time_seconds"] = Metric{"gauge", []string{"instance", "job"}}
-	// These metrics come from kube-state-metrics, which is optional.
-	all["kube_deployment_spec_replicas"] = Metric{"gauge", []string{"namespace", "deployment"}}
-	all["kube_statefulset_replicas"] = Metric{"gauge", []string{"namespace", "statefulset"}}
-	// Only queries in annotations may use these metrics. If they are not scraped, the annotation says so.
-	texts := maps.Clone(all)
-	for name, m := range otherMetrics {
-		texts[name] = Metric{m.Type, slices.Concat(m.Labels, []string{"instance", "job"})}
-	}
-	check := func(r *Rule, text string, all map[string]Metric) {
+	all["ALERTS"] = Metric{"gauge", []string{"alertname", "alertstate", "severity"}}
+	check := func(r *Rule, text string) {
 		expr, err := ParseExpr(text)
 		if err == nil {
 			err = known(all, expr)
@@ -89,11 +140,10 @@ func TestRulesUseWhatThereIs(t *testing.T) {
 	for _, r := range rules(t) {
 		if r.Record != "" {
 			all[r.Record] = Metric{"gauge", r.Labels}
-			texts[r.Record] = all[r.Record]
 		}
-		check(r, r.Expr, all)
+		check(r, r.Expr)
 		for _, query := range queries(t, r) {
-			check(r, query, texts)
+			check(r, query)
 		}
 	}
 }
@@ -110,7 +160,7 @@ func queries(t *testing.T, r *Rule) (all []string) {
 			if err != nil {
 				t.Fatalf("%s: %s: %v", r.Name(), m[1], err)
 			}
-			all = append(all, strings.NewReplacer("%q", `"x"`, "%[1]q", `"x"`, "%f", "1").Replace(s))
+			all = append(all, strings.NewReplacer("%q", `"x"`).Replace(s))
 		}
 	}
 	if len(all) != asked {
@@ -121,19 +171,29 @@ func queries(t *testing.T, r *Rule) (all []string) {
 
 var labelInText = regexp.MustCompile(`\$labels\.(\w+)`)
 
+const verdictLink = "Verdict: {{ .Labels.verdict | reReplaceAll \"_\" \" \" }} (https://github.com/kubeflap/kubeflap/blob/main/docs/verdicts.md#{{ .Labels.verdict }})."
+
+// The description of a critical alert about the cluster has one query, which gives the verdict.
 func TestAnnotations(t *testing.T) {
 	for _, r := range alerts(t) {
-		if s := r.Rule.Labels["severity"]; s != "critical" && s != "warning" && s != "info" {
+		critical := r.Rule.Labels["severity"] == "critical"
+		if s := r.Rule.Labels["severity"]; !critical && s != "warning" {
 			t.Errorf("%s: unexpected severity %q", r.Alert, s)
+		}
+		if s := r.Rule.Labels["scope"]; !slices.Contains([]string{"control_plane", "nodes", "services", "kubeflap"}, s) {
+			t.Errorf("%s: unexpected scope %q", r.Alert, s)
 		}
 		a := r.Annotations
 		if s := a["summary"]; strings.Contains(s, "{{") || !strings.HasSuffix(s, ".") {
 			t.Errorf("%s: the summary is not a fixed sentence: %q", r.Alert, s)
 		}
-		for _, part := range []string{"$externalLabels.cluster", "Cause: ", "Remedy: "} {
-			if !strings.Contains(a["description"], part) {
-				t.Errorf("%s: the description does not contain %q", r.Alert, part)
-			}
+		if !strings.Contains(a["description"], "$externalLabels.cluster") {
+			t.Errorf("%s: the description does not contain the cluster", r.Alert)
+		}
+		asked := len(queries(t, r))
+		// The warning of the same name may share the text.
+		if names := critical && r.Alert != "KubeflapDown"; names && asked != 1 || asked > 1 || asked == 1 != strings.Contains(a["description"], verdictLink) {
+			t.Errorf("%s: the description has %d queries: %s", r.Alert, asked, a["description"])
 		}
 		if want := "https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/" + r.Alert + ".md"; a["runbook_url"] != want {
 			t.Errorf("%s: runbook_url is %q, want %q", r.Alert, a["runbook_url"], want)
@@ -205,16 +265,4 @@ func parseURL(t *testing.T, r *Rule, name string) *url.URL {
 		t.Fatalf("%s: %s: %v", r.Alert, name, err)
 	}
 	return u
-}
-
-// Two rules in different files must not record the same series, because they would overwrite each other's samples.
-// promtool does not find this, because it checks each file separately.
-func TestRecordsHaveOneRule(t *testing.T) {
-	files := map[string]string{}
-	for _, r := range rules(t) {
-		if other, found := files[r.Record]; found && r.Record != "" {
-			t.Errorf("%s is recorded in both %s and %s", r.Record, other, r.File)
-		}
-		files[r.Record] = r.File
-	}
 }

@@ -1,8 +1,6 @@
 package contract
 
 import (
-	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -70,17 +68,17 @@ func TestPrometheusRule(t *testing.T) {
 	}
 }
 
-// The alerts, labels and causes in the shipped Alertmanager configuration must exist.
+// The alerts and labels in the shipped Alertmanager configuration must exist.
 func TestAlertmanagerKnowsTheAlerts(t *testing.T) {
 	text := readFile(t, "rules/alertmanager.yaml")
-	labels := setOf("alertname", "severity")
+	labels := setOf("alertname")
 	var names []string
 	for _, r := range alerts(t) {
 		names = append(names, r.Alert)
 		maps.Copy(labels, setOf(r.Labels...))
 	}
 	mentioned := regexp.MustCompile(`\bKubeflap\w+`).FindAllString(text, -1)
-	if len(mentioned) < 20 {
+	if len(mentioned) < 15 {
 		t.Errorf("the example only mentions %v", mentioned)
 	}
 	for _, name := range mentioned {
@@ -91,9 +89,6 @@ func TestAlertmanagerKnowsTheAlerts(t *testing.T) {
 	for _, m := range regexp.MustCompile(`'(\w+)=~?"([^"]*)"'`).FindAllStringSubmatch(text, -1) {
 		if !labels[m[1]] {
 			t.Errorf("no alert has the label %s", m[1])
-		}
-		if m[1] == "cause" && !slices.Contains(closedSet(), m[2]) {
-			t.Errorf("unknown cause %s", m[2])
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?:equal|group_by): \[(.*)\]`).FindAllStringSubmatch(text, -1) {
@@ -112,58 +107,45 @@ func TestRoutes(t *testing.T) {
 		for k, v := range r.Rule.Labels {
 			set[model.LabelName(k)] = model.LabelValue(v)
 		}
-		causes := []string{""}
-		if slices.Contains(r.Labels, "cause") {
-			causes = closedSet()
+		var got []string
+		for _, route := range tree.Match(set) {
+			got = append(got, route.RouteOpts.Receiver)
 		}
-		want := map[string]string{"critical": "pager", "warning": "chat", "info": "nobody"}[r.Rule.Labels["severity"]]
-		for _, cause := range causes {
-			set["cause"] = model.LabelValue(cause)
-			var got []string
-			for _, route := range tree.Match(set) {
-				got = append(got, route.RouteOpts.Receiver)
-			}
-			if !slices.Equal(got, []string{want}) {
-				t.Errorf("%s with cause %q: got receivers %q, want %s", r.Alert, cause, got, want)
-			}
+		if want := map[string]string{"critical": "pager", "warning": "chat"}[r.Rule.Labels["severity"]]; !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: got receivers %q, want %s", r.Alert, got, want)
 		}
 	}
 }
 
-// Each runbook must say what the alert means, whom it affects, where to look and what to do. It must also say when the
-// alert is wrong.
+// Each alert has a runbook of one screen. It says what the alert means, whom it affects and what to do. Its first step is
+// the page, and it links to the page with all verdicts and causes.
 func TestRunbooks(t *testing.T) {
+	texts, _ := runbooks(t)
 	known := setOf()
 	for _, r := range alerts(t) {
 		known[r.Alert+".md"] = true
 	}
 	for name := range known {
-		b, err := os.ReadFile(RulePath("runbooks/" + name))
-		if errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("rules/runbooks/%s is missing", name)
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := texts[name]
 		var sections []string
-		for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(b), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(text, -1) {
 			sections = append(sections, m[1])
 		}
-		if want := []string{"Meaning", "Impact", "Diagnosis", "Mitigation", "False alarms"}; !slices.Equal(sections, want) {
+		if want := []string{"Meaning", "Impact", "What to do"}; !slices.Equal(slices.DeleteFunc(sections, func(s string) bool { return s == "Threshold" }), want) {
 			t.Errorf("rules/runbooks/%s has the sections %q, want %q", name, sections, want)
 		}
-		if want := "# " + strings.TrimSuffix(name, ".md") + "\n"; !strings.HasPrefix(string(b), want) {
-			t.Errorf("rules/runbooks/%s does not begin with %q", name, want)
+		for _, want := range []string{"# " + strings.TrimSuffix(name, ".md") + "\n", "\n1. Open the page of the alert (`page_url`)", "](../../docs/verdicts.md"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("rules/runbooks/%s does not contain %q", name, want)
+			}
+		}
+		if n := len(strings.Fields(text)); n > 350 {
+			t.Errorf("rules/runbooks/%s has %d words, want at most 350", name, n)
 		}
 	}
-	files, err := filepath.Glob(RulePath("runbooks/*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		if !known[filepath.Base(f)] && filepath.Base(f) != "README.md" {
-			t.Errorf("%s belongs to no alert", f)
+	for name := range texts {
+		if !known[name] {
+			t.Errorf("%s belongs to no alert", name)
 		}
 	}
 }

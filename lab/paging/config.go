@@ -25,16 +25,18 @@ var (
 	// timeIntervals matches lines that restrict a route to certain times.
 	timeIntervals = regexp.MustCompile(`(?m)^\s*(?:active|mute)_time_intervals:.*\n`)
 	groupWait     = regexp.MustCompile(`(?m)^\s*group_wait:\s*(\S+)`)
+	groupInterval = regexp.MustCompile(`(?m)^(\s*group_interval:).*$`)
 )
 
 // writeAlertmanagerConfig writes the shipped Alertmanager configuration with the lab's receiver. It removes time
-// intervals, because the lab runs at any time of day.
+// intervals, because the lab runs at any time of day, and makes a group's later alerts arrive soon.
 func (p *Paging) writeAlertmanagerConfig() (path string) {
 	p.ship(alertmanagerTemplate, func(text string) string { return text })
 	return p.ship(alertmanagerExample, func(text string) string {
 		for _, found := range groupWait.FindAllStringSubmatch(text, -1) {
 			p.GroupWait = max(p.GroupWait, steps.Value(time.ParseDuration(found[1])))
 		}
+		text = groupInterval.ReplaceAllString(text, "$1 10s")
 		return receiverURL.ReplaceAllString(timeIntervals.ReplaceAllString(text, ""), "$1 "+p.Receiver.URL)
 	})
 }

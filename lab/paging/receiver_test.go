@@ -9,11 +9,11 @@ import (
 
 // Messages of Alertmanager to a webhook, and to a chat with the shipped template.
 const (
-	toWebhook = `{"alerts": [{"status": "firing", "labels": {"alertname": "KubeflapEndpointsReset"},
+	toWebhook = `{"alerts": [{"status": "firing", "labels": {"alertname": "KubeflapEndpointsOverwritten"},
 		"annotations": {"summary": "Wiped.", "description": "Remove the selector.", "page_url": "http://k/flaps?service=web"}}]}`
 	toChat = `{"channel": "#alerts", "attachments": [{"title": "[FIRING: 1]", "text": ` +
 		`"KubeflapNodeFlapping (warning) since 2026-03-01 12:00:00 UTC\nIt flaps. Ask its kubelet.\nIncidents: http://k/flaps?node=node-1\n\n` +
-		`KubeflapNodeHeartbeatLost (warning, resolved) since 2026-03-01 12:00:00 UTC\nLost.\nIncidents: http://k/flaps?node=node-2\n"}]}`
+		`KubeflapNodeLost (warning, resolved) since 2026-03-01 12:00:00 UTC\nLost.\nIncidents: http://k/flaps?node=node-2\n"}]}`
 )
 
 func TestMessagesArriveFromWebhookAndChat(t *testing.T) {
@@ -33,9 +33,9 @@ func TestMessagesArriveFromWebhookAndChat(t *testing.T) {
 		_ = response.Body.Close()
 	}
 	want := []Page{
-		{Alert: "KubeflapEndpointsReset", Text: "Wiped. Remove the selector.", Link: "http://k/flaps?service=web"},
+		{Alert: "KubeflapEndpointsOverwritten", Text: "Wiped. Remove the selector.", Link: "http://k/flaps?service=web"},
 		{Alert: "KubeflapNodeFlapping", Text: "Ask its kubelet.", Link: "http://k/flaps?node=node-1"},
-		{Alert: "KubeflapNodeHeartbeatLost", Text: "Lost.", Link: "http://k/flaps?node=node-2", Resolved: true},
+		{Alert: "KubeflapNodeLost", Text: "Lost.", Link: "http://k/flaps?node=node-2", Resolved: true},
 	}
 	got := r.Pages()
 	if len(got) != len(want) {

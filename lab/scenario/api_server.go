@@ -126,8 +126,8 @@ func apiServerUnreachable() Scenario {
 		Repeats: true,
 		Advised: advised, NotAdvised: others,
 		LossesBy: "node_heartbeat_lost",
-		Pages:    []Page{{Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{fmt.Sprintf("%d of %d nodes", len(lost), nodes)}}},
-		Quiet:    []string{"KubeflapNodeHeartbeatLost"},
+		Pages:    []Page{{Alert: "KubeflapControlPlaneFault", Says: []string{fmt.Sprintf("makes %d nodes flap", len(lost))}}},
+		Quiet:    []string{"KubeflapNodeLost"},
 		Options:  options,
 		Prepare:  func(l *Lab) { spreadReady(l, nodes) },
 		Run: func(l *Lab) {

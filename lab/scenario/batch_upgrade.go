@@ -39,12 +39,7 @@ func batchUpgrade() Scenario {
 		}},
 		LossesBy: "inplace_update",
 		Pages: []Page{{
-			Alert: "KubeflapStaleReadds", Object: "Service shop/web",
-			Says: []string{
-				"would have put back 3,", "set a readiness gate of the pod to False before its image changes",
-				"set --endpointslice-updates-batch-period and --endpoint-updates-batch-period",
-			},
-			Remedy: "Set a readiness gate to False before the image changes",
+			Alert: "KubeflapInPlaceUpdateUnsafe", Object: "Service shop/web", Remedy: "Set a readiness gate to False before the image changes",
 		}},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},

@@ -21,7 +21,7 @@ const (
 	// scenario waits for the alert breakerAlert, which fires after 2 minutes. The node must stay Ready until this alert
 	// has arrived.
 	breakerHolds = 120 * time.Second
-	breakerAlert = "KubeflapSilentNodesReady"
+	breakerAlert = "KubeflapEndpointsWrong"
 	breakerOff   = "--feature-gates=NodeControllerLeaseCircuitBreaker=false"
 )
 
@@ -37,12 +37,12 @@ func openBreakerScenario(s Scenario, open, shut func(*Lab)) Scenario {
 	s.Advised, s.NotAdvised = onlyAdvised("controller manager slow")
 	s.LossesBy = "node_heartbeat_lost"
 	s.Pages = []Page{{
-		Alert:  breakerAlert,
-		Says:   []string{breakerVictim, "their addresses", "or it does not trust its data"},
-		Remedy: "permission to get Leases",
+		Alert: breakerAlert,
+		Says:  []string{"ready on lost node"},
 	}, {
-		// This page is sent right after the grace period, before it is known that the node stays Ready.
-		Alert: "KubeflapNodeHeartbeatLost", Object: "Node " + breakerVictim,
+		Alert: "KubeflapControlPlaneFault", Remedy: "permission to get Leases",
+	}, {
+		Alert: "KubeflapNodeLost", Object: "Node " + breakerVictim,
 	}}
 	s.Options.Release, s.Options.Nodes, s.Options.ControllerManagerPod = cluster.Newest, breakerNodes, true
 	s.Options.ControllerManagerFlags = append([]string{graceFlag, everySecond, "--leader-elect"}, s.Options.ControllerManagerFlags...)

@@ -31,13 +31,11 @@ func controlPlaneStall(release cluster.Release) Scenario {
 		Repeats:  true,
 		LossesBy: "node_heartbeat_lost",
 		Pages: []Page{{
-			// The page can be sent before the last node is late, because the nodes send their heartbeats at different
-			// times.
-			Alert:  "KubeflapHeartbeatsLateClusterWide",
-			Says:   []string{" of 4 nodes", "not the kubelets", "etcd's disk and load first", "Leave the grace period as it is"},
+			Alert:  "KubeflapControlPlaneFault",
+			Says:   []string{"Verdict: shared path"},
 			Remedy: "etcd's disk and load first",
 		}},
-		Quiet:     []string{"KubeflapNodeHeartbeatLost"},
+		Quiet:     []string{"KubeflapNodeLost"},
 		ByRelease: true,
 		Options: cluster.Options{
 			Nodes: nodes, ControllerManagerPod: true, ControllerManagerFlags: flags,

@@ -26,9 +26,7 @@ func staleLeaseScenario(breaker bool, fault func(*Lab), s Scenario) Scenario {
 		s.Repeats, s.LossesBy = true, "node_heartbeat_lost"
 		s.Advised, s.NotAdvised = onlyAdvised("controller manager slow")
 		s.Pages = []Page{{
-			Alert:  "KubeflapControllerManagerSlow",
-			Says:   []string{"the kube-controller-manager is slow", "Nodes, kubelets and etcd are not at fault"},
-			Remedy: "Check the kube-controller-manager",
+			Alert: "KubeflapControlPlaneFault", Remedy: "Check the kube-controller-manager",
 		}}
 	}
 	s.Prepare = func(l *Lab) { spreadReady(l, nodes) }

@@ -83,7 +83,7 @@ func leaveUnannounced(l *Lab, node string) {
 
 // lostPage returns the expected page for a node whose heartbeats stop without an announcement.
 func lostPage(node, remedy string) Page {
-	return Page{Alert: "KubeflapNodeHeartbeatLost", Object: "Node " + node, Remedy: remedy}
+	return Page{Alert: "KubeflapNodeLost", Object: "Node " + node, Remedy: remedy}
 }
 
 // drainAll replaces the pods of the given nodes with pods on the first node. For example, it replaces pod web-3 of

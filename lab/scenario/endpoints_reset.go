@@ -27,7 +27,6 @@ func endpointsReset() Scenario {
 		// mirrored.
 		LossesBy:  "manual_write",
 		Pages:     endpointsResetPages(),
-		Quiet:     []string{"KubeflapScrapeTargetsLost"},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 1, ControllerManagerPod: true},
 		Prepare:   prepareEndpointsReset,
@@ -38,21 +37,17 @@ func endpointsReset() Scenario {
 	}
 }
 
-// endpointsResetPages returns one page for each Service with a selector, and two for the Service shop/database.
+// endpointsResetPages returns one page for each Service.
 func endpointsResetPages() []Page {
-	var pages []Page
-	for _, alert := range []string{"KubeflapEndpointsReset", "KubeflapServiceFlapping"} {
-		pages = append(pages, Page{
-			Alert: alert, Object: "Service shop/database",
-			Says:   []string{"someone edited the addresses", "Let one writer replace the addresses"},
-			Remedy: "Find out who writes the addresses of Service shop/database",
-		})
-	}
+	pages := []Page{{
+		Alert: "KubeflapEndpointsOverwritten", Object: "Service shop/database",
+		Remedy: "Find out who writes the addresses of Service shop/database",
+	}}
 	for _, name := range controlPlaneServices() {
 		name = metav1.NamespaceSystem + "/" + name
 		pages = append(pages, Page{
-			Alert: "KubeflapEndpointsReset", Object: "Service " + name,
-			Says:   []string{"the endpoints controller overwrote manually managed addresses", "remove the selector of the Service"},
+			Alert: "KubeflapEndpointsOverwritten", Object: "Service " + name,
+			Says:   []string{"Verdict: endpoints controller"},
 			Remedy: "Remove the selector of Service " + name,
 		})
 	}

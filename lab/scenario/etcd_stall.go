@@ -25,11 +25,11 @@ func etcdStall() Scenario {
 		Extra:   true,
 		Summary: "etcd stops for longer than the request timeout: the node controller cannot read a Lease, and all nodes are silent and stay Ready",
 		Pages: []Page{{
-			Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"not the kubelets", "etcd's disk and load first"},
+			Alert: "KubeflapControlPlaneFault", Says: []string{"Verdict: shared path"},
 			Remedy: "etcd's disk and load first",
 		}, {
 			// The watches are silent for so long that kubeflap may have missed events.
-			Alert: "KubeflapBlind", Says: []string{"the API server itself is down or cannot reach etcd"},
+			Alert: "KubeflapBlind",
 		}},
 		Options: options,
 		Prepare: func(l *Lab) { spreadReady(l, breakerNodes) },

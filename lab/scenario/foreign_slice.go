@@ -22,7 +22,7 @@ func foreignSlice() Scenario {
 		}},
 		Advised: []string{"foreign addresses: shop/web"},
 		Pages: []Page{{
-			Alert: "KubeflapForeignAddresses", Object: "Service shop/web", Says: []string{"a manager that kubeflap accepts wrote these addresses"}, Remedy: "--endpoints.known-manager",
+			Alert: "KubeflapEndpointsWrong", Object: "shop/web", Says: []string{"foreign"}, Remedy: "--endpoints.known-manager",
 		}},
 		Options: cluster.Options{Nodes: 1, ControllerManagerPod: true},
 		Prepare: func(l *Lab) { spreadReady(l, 2) },

@@ -25,19 +25,10 @@ func inPlaceUpgrade() Scenario {
 		Reports: []Report{{"update_in_place", "workload", "inplace_update", "Service/web", "", "readiness gate"}},
 		// The addresses become not ready twice. The image change is the cause both times.
 		LossesBy: "inplace_update",
-		Pages: []Page{
-			{
-				Alert: "KubeflapTrafficBouncing", Object: "namespace shop",
-				Remedy: "Set a readiness gate to False before the image changes",
-				Says:   []string{"after an in-place image change, a pod stays Ready", "take addresses out of rotation first. Set a readiness gate to False"},
-			},
-			{
-				Alert: "KubeflapSilentRestarts", Object: "namespace shop",
-				Says:   []string{"while their pods stayed Ready", "an image changed in place", "readiness gate"},
-				Remedy: "Set a readiness gate to False before the image changes",
-			},
-		},
-		Quiet:     []string{"KubeflapServiceFlapping"},
+		Pages: []Page{{
+			Alert: "KubeflapInPlaceUpdateUnsafe", Object: "Service shop/web",
+			Remedy: "Set a readiness gate to False before the image changes",
+		}},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare:   spreadGated,

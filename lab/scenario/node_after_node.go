@@ -25,7 +25,7 @@ func nodeAfterNode() Scenario {
 		// A few silent nodes may be a coincidence, so each of the first nodes has its own alert.
 		Pages: []Page{
 			lostPage("", "etcd"),
-			{Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"one after another", "not the kubelets"}, Remedy: "etcd"},
+			{Alert: "KubeflapControlPlaneFault", Says: []string{"Verdict: shared path"}, Remedy: "etcd"},
 		},
 		Advised: []string{"control plane late"}, NotAdvised: []string{"nodes slow"},
 		Options: graced(nodes),

@@ -14,11 +14,9 @@ func overwrittenBefore() Scenario {
 		Summary: "manually managed Endpoints were overwritten before kubeflap started",
 		Reports: []Report{{"endpoints_controller", "service", "endpoints_reset", "kube-scheduler", "", "Remove the selector of Service kube-system/kube-scheduler"}},
 		Pages: []Page{{
-			Alert: "KubeflapEndpointsReset", Object: "Service kube-system/kube-scheduler",
-			Says:   []string{"were overwritten and have not been restored", "remove the selector of the Service"},
+			Alert: "KubeflapSelectorConflict", Object: "Service kube-system/kube-scheduler",
 			Remedy: "Remove the selector of Service kube-system/kube-scheduler",
 		}},
-		Quiet:     []string{"KubeflapSelectorConflict"},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 1, ControllerManagerPod: true},
 		Prepare:   prepareOverwrittenBefore,

@@ -120,7 +120,7 @@ func All(release cluster.Release) []Scenario {
 		inPlaceUpgrade(),
 		batchUpgrade(),
 		policyUpgrade(),
-		tightGracePeriod(release),
+		tightGracePeriod(),
 		causes(release),
 		kubeletRestart(),
 		largeService(),

@@ -1,14 +1,9 @@
 package scenario
 
-import (
-	"fmt"
+import "github.com/kubeflap/kubeflap/lab/cluster"
 
-	"github.com/kubeflap/kubeflap/lab/cluster"
-)
-
-// tightGracePeriod sets a grace period that is as short as the heartbeat interval. The page must recommend the default
-// of the release.
-func tightGracePeriod(release cluster.Release) Scenario {
+// tightGracePeriod sets a grace period that is as short as the heartbeat interval.
+func tightGracePeriod() Scenario {
 	return Scenario{
 		Name:    "tight-grace-period",
 		Summary: "the grace period is as short as the heartbeat interval: healthy nodes turn Unknown",
@@ -16,8 +11,10 @@ func tightGracePeriod(release cluster.Release) Scenario {
 		Repeats: true,
 		Pages: []Page{{
 			Alert:  "KubeflapGracePeriodTooTight",
-			Says:   []string{"is 10s;", "less than twice this interval is always unsafe", fmt.Sprintf("set --node-monitor-grace-period=%.0fs", release.DefaultGrace().Seconds())},
+			Says:   []string{"The grace period of 10s"},
 			Remedy: "less than 20s is always unsafe",
+		}, {
+			Alert: "KubeflapControlPlaneFault", Remedy: "less than 20s is always unsafe",
 		}},
 		Options: cluster.Options{
 			Nodes: 3, ControllerManagerPod: true,

@@ -25,12 +25,12 @@ func zoneCut() Scenario {
 			lostPage(slow[0], "--node-monitor-grace-period to "),
 			lostPage(slow[1], "--node-monitor-grace-period to "),
 			{
-				Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"3 of 9 nodes", "not the kubelets", "If the other nodes are on time, etcd works"},
+				Alert: "KubeflapControlPlaneFault", Says: []string{"Verdict: shared path"},
 				Remedy: "what only these nodes share",
 			},
 		},
 		// The alert for the zone inhibits these alerts for its three nodes.
-		Quiet:    []string{"KubeflapNodeHeartbeatLost"},
+		Quiet:    []string{"KubeflapNodeLost"},
 		LossesBy: "node_heartbeat_lost",
 		Options:  options,
 		Prepare: func(l *Lab) {

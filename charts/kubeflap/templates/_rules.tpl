@@ -27,8 +27,6 @@
 {{- define "kubeflap.rule" -}}
 {{- $rule := .rule -}}
 {{- if not $rule.alert -}}
-{{- $change := default dict (get (default dict .values.prometheusRule.records) $rule.record) -}}
-{{- include "kubeflap.expr" (dict "path" (printf "records.%s" $rule.record) "change" $change "rule" $rule) -}}
 {{- toYaml $rule -}}
 {{- else -}}
 {{- $all := default dict (get (default dict .values.prometheusRule.alerts) $rule.alert) -}}
@@ -37,7 +35,9 @@
   {{- fail (printf "prometheusRule.alerts.%s.labels.severity: set prometheusRule.alerts.%s.severity" $rule.alert $rule.alert) -}}
 {{- end -}}
 {{- if ne (get $change "enabled" | toString) "false" -}}
-  {{- include "kubeflap.expr" (dict "path" (printf "alerts.%s" $rule.alert) "change" $change "rule" $rule) -}}
+  {{- range $name, $value := .values.thresholds -}}
+    {{- $_ := set $rule "expr" (mustRegexReplaceAll (printf "[0-9.]+ # threshold: %s\\b" $name) $rule.expr (printf "%v # threshold: %s" $value $name)) -}}
+  {{- end -}}
   {{- with get $change "for" -}}{{- $_ := set $rule "for" . -}}{{- end -}}
   {{- with $change.keepFiringFor -}}{{- $_ := set $rule "keep_firing_for" . -}}{{- end -}}
   {{- $severity := include "kubeflap.severity" (dict "values" .values "rule" $rule "severity" (default $rule.labels.severity $change.severity)) -}}
@@ -66,19 +66,6 @@
   {{- end -}}
 {{- end -}}
 {{- $text -}}
-{{- end }}
-
-{{- /* Changes the expression of a rule: path (its values), change, rule. */ -}}
-{{- define "kubeflap.expr" -}}
-{{- $rule := .rule -}}
-{{- $path := .path -}}
-{{- range $old, $new := .change.replace -}}
-  {{- if not (contains $old $rule.expr) -}}
-    {{- fail (printf "prometheusRule.%s.replace: its expression does not contain %q" $path $old) -}}
-  {{- end -}}
-  {{- $_ := set $rule "expr" (replace $old $new $rule.expr) -}}
-{{- end -}}
-{{- with .change.expr -}}{{- $_ := set $rule "expr" . -}}{{- end -}}
 {{- end }}
 
 {{- /* A rule's annotations with the links from the values: values, rule. */ -}}

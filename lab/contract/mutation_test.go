@@ -1,0 +1,153 @@
+package contract
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/promql/parser"
+	"go.yaml.in/yaml/v3"
+)
+
+// A mutant is a rule without one part of it.
+type mutant struct {
+	Alert         string            `yaml:"alert"`
+	Expr          string            `yaml:"expr"`
+	For           string            `yaml:"for,omitempty"`
+	KeepFiringFor string            `yaml:"keep_firing_for,omitempty"`
+	Labels        map[string]string `yaml:"labels"`
+	Annotations   map[string]string `yaml:"annotations"`
+}
+
+// Removing any part of an alert's expression must make one of the alert's unit tests in rules/tests fail: an operand, a
+// matcher, an aggregation, a comparison or a range. The same applies to its durations.
+func TestEveryPartOfARuleIsTested(t *testing.T) {
+	all := alerts(t)
+	for i, r := range all {
+		others := slices.DeleteFunc(slices.Clone(all), func(x *Rule) bool { return x.Alert != r.Alert || x == r })
+		t.Run(r.Alert+"/"+r.Rule.Labels["severity"], func(t *testing.T) {
+			t.Parallel()
+			if out, err := unitTests(t, r, append([]mutant{whole(all[i])}, wholes(others)...)); err != nil {
+				t.Fatalf("the tests of the alert need other alerts: %s", out)
+			}
+			for _, m := range mutants(t, r) {
+				if _, err := unitTests(t, r, append([]mutant{m}, wholes(others)...)); err == nil {
+					t.Errorf("no test fails with for %q, keep_firing_for %q and the expression\n%s", m.For, m.KeepFiringFor, m.Expr)
+				}
+			}
+		})
+	}
+}
+
+func whole(r *Rule) mutant {
+	m := mutant{Alert: r.Alert, Expr: r.Expr, Labels: r.Rule.Labels, Annotations: r.Annotations}
+	if r.For > 0 {
+		m.For = r.For.String()
+	}
+	if r.KeepFiringFor > 0 {
+		m.KeepFiringFor = r.KeepFiringFor.String()
+	}
+	return m
+}
+
+func wholes(rules []*Rule) (all []mutant) {
+	for _, r := range rules {
+		all = append(all, whole(r))
+	}
+	return all
+}
+
+// unitTests runs the tests of an alert with the given rules.
+func unitTests(t *testing.T, r *Rule, rules []mutant) ([]byte, error) {
+	t.Helper()
+	dir := t.TempDir()
+	text, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "mutant", "rules": rules}}})
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, "tests"), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, r.File), text, 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "tests", r.File), []byte(readFile(t, "rules/tests/"+r.File)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exec.CommandContext(t.Context(), Root+"/bin/promtool", "test", "rules", "--run=^"+r.Alert+":", filepath.Join(dir, "tests", r.File)).CombinedOutput()
+}
+
+// mutants returns the rule without each of its parts.
+func mutants(t *testing.T, r *Rule) (all []mutant) {
+	t.Helper()
+	expr, err := ParseExpr(r.Expr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := setOf(r.Expr)
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		if n == nil {
+			return nil
+		}
+		at := n.PositionRange()
+		for _, less := range lesser(r.Expr, n) {
+			m := whole(r)
+			m.Expr = r.Expr[:at.Start] + less + r.Expr[at.End:]
+			if _, err := ParseExpr(m.Expr); err == nil && !seen[m.Expr] {
+				all = append(all, m)
+				seen[m.Expr] = true
+			}
+		}
+		return nil
+	})
+	if m := whole(r); m.For != "" {
+		m.For = ""
+		all = append(all, m)
+	}
+	if m := whole(r); m.KeepFiringFor != "" {
+		m.KeepFiringFor = ""
+		all = append(all, m)
+	}
+	return all
+}
+
+var braces = regexp.MustCompile(`{(.*)}`)
+
+// lesser returns the text of a node of an expression without each of its parts.
+func lesser(expr string, n parser.Node) []string {
+	text := func(n parser.Node) string {
+		at := n.PositionRange()
+		return expr[at.Start:at.End]
+	}
+	switch n := n.(type) {
+	case *parser.BinaryExpr:
+		if n.Op == parser.LAND { // the right operand alone has other labels and another value
+			return []string{text(n.LHS)}
+		}
+		return []string{text(n.LHS), text(n.RHS)}
+	case *parser.AggregateExpr:
+		return []string{text(n.Expr)}
+	case *parser.Call:
+		if len(n.Args) == 1 && n.Func.Name != "increase" { // another function of a counter is another rule
+			return []string{strings.TrimRight(regexp.MustCompile(`\[\w+\]$`).ReplaceAllString(text(n.Args[0]), ""), " ")}
+		}
+	case *parser.VectorSelector:
+		selector := text(n)
+		inner := braces.FindStringSubmatch(selector)
+		if inner == nil {
+			return nil
+		}
+		var all []string
+		matchers := strings.Split(inner[1], ",")
+		for i := range matchers {
+			rest := strings.Join(slices.Delete(slices.Clone(matchers), i, i+1), ",")
+			all = append(all, strings.Replace(selector, inner[0], "{"+rest+"}", 1))
+		}
+		return all
+	}
+	return nil
+}
