@@ -50,11 +50,13 @@ func (c *cluster) write(kind event.Kind, uid event.UID) event.Object {
 		return &event.Lease{Meta: meta, RenewTime: now().Add(-time.Duration(c.IntN(5000)) * time.Microsecond), DurationSeconds: 40}
 	case event.KindNode:
 		return &event.Node{Meta: meta, Unschedulable: c.IntN(2) == 0, BootID: fmt.Sprint(c.Uint64())}
+	case event.KindDeployment:
+		return &event.Workload{Meta: meta, Resource: kind, Replicas: c.Int32N(3), Generation: int64(c.version)}
 	}
 	return &event.Pod{Meta: meta, Node: "node-1", Phase: "Running", Owner: fmt.Sprint("ReplicaSet/", c.Uint64())}
 }
 
-var kinds = []event.Kind{event.KindNode, event.KindLease, event.KindPod}
+var kinds = []event.Kind{event.KindNode, event.KindLease, event.KindPod, event.KindDeployment}
 
 func uidOf(kind event.Kind, n int) event.UID { return event.UID{0: byte(kind), 15: byte(n)} }
 
@@ -105,6 +107,10 @@ func (c *cluster) changeOf(kind event.Kind) {
 func withVersion(object event.Object, version string) event.Object {
 	switch o := object.(type) {
 	case *event.Node:
+		changed := *o
+		changed.ResourceVersion = version
+		return &changed
+	case *event.Workload:
 		changed := *o
 		changed.ResourceVersion = version
 		return &changed

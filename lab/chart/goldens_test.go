@@ -71,7 +71,6 @@ scrapeconfig-values.yaml
 {serviceMonitor: {enabled: true, endpoint: {basicAuth: {username: {name: s, key: u}}}}, webConfig: {existingSecret: s, tls: true}}
 {rbac: {controlPlaneLeases: false}}
 {rbac: {workloads: false}}
-{rbac: {workloads: false}, scope: {namespace: shop}}
 {rbac: {create: false}}
 {rbac: {create: false}, scope: {namespace: shop}}
 {scope: {namespace: shop}}

@@ -63,6 +63,7 @@ func resources() []string {
 		"/apis/discovery.k8s.io/v1/endpointslices",
 		"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
 		"/apis/coordination.k8s.io/v1/namespaces/kube-system/leases",
+		"/apis/apps/v1/deployments", "/apis/apps/v1/statefulsets",
 	}
 }
 

@@ -117,6 +117,8 @@ func versions(l *scenario.Lab, client metadata.Interface) map[string]string {
 		{Version: "v1", Resource: "endpoints"}:                                 "",
 		{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}: "",
 		{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}:      corev1.NamespaceNodeLease,
+		{Group: "apps", Version: "v1", Resource: "deployments"}:                "",
+		{Group: "apps", Version: "v1", Resource: "statefulsets"}:               "",
 	} {
 		list := steps.Value(client.Resource(resource).Namespace(namespace).List(l.Ctx, metav1.ListOptions{}))
 		for _, object := range list.Items {

@@ -49,7 +49,7 @@ func New(watches *watches.Watches) *Workloads {
 
 // Apply handles an event of a Deployment or a StatefulSet.
 func (x *Workloads) Apply(e event.Event, o *event.Workload) {
-	k, some := key{e.Kind, o.Name}, x.byNamespace[o.Namespace]
+	k, some := key{o.Resource, o.Name}, x.byNamespace[o.Namespace]
 	w := some[k]
 	known := w != nil && w.uid == o.UID
 	if e.Type == event.Deleted {
