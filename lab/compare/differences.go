@@ -15,7 +15,6 @@ import (
 const Tolerance = 2
 
 const (
-	heartbeats    = "kubeflap_node_heartbeats_total"
 	heartbeatAge  = "kubeflap_node_heartbeat_age_seconds"
 	intervalMax   = "kubeflap_node_heartbeat_interval_max_seconds"
 	intervalCount = "kubeflap_node_heartbeat_interval_seconds_count"
@@ -27,12 +26,11 @@ const (
 func metrics() []string {
 	return []string{
 		"kubeflap_node_ready_transitions_total",
-		heartbeats,
 		heartbeatAge,
 		intervalMax,
 		intervalCount,
 		intervalSum,
-		"kubeflap_node_unready_seconds_total",
+		truth.UnreadyOfAnyClass,
 		"kubeflap_service_address_flips_total",
 		"kubeflap_service_addresses",
 		"kubeflap_service_endpoints_resets_total",
@@ -182,6 +180,8 @@ func addLosses(reported truth.Counts) {
 			reported[truth.AddressesLost+labels] += value
 		case outagesByClass:
 			reported[truth.Outages+labels] += value
+		case "kubeflap_node_unready_seconds_total":
+			reported[truth.UnreadyOfAnyClass+labels] += value
 		case lossesByCause:
 			reported[truth.LossesOfAnyCause+labels] += value
 		case lastLoss:

@@ -53,7 +53,7 @@ func TestCountsAreComparedFromTheBase(t *testing.T) {
 }
 
 func TestReplay(t *testing.T) {
-	const beats, flips = `kubeflap_node_heartbeats_total{node="n"}`, `kubeflap_pod_inplace_updates_total{namespace="a"}`
+	const beats, flips = `kubeflap_node_heartbeat_interval_seconds_count`, `kubeflap_pod_inplace_updates_total{namespace="a"}`
 	const age = `kubeflap_node_heartbeat_age_seconds{node="n"}`
 	for name, c := range map[string]struct {
 		change func(truth.Counts)

@@ -91,7 +91,7 @@ func (s *Span) Replayed(reported truth.Counts) error {
 // OfIncidents reports whether a metric describes incidents.
 func OfIncidents(name string) bool {
 	switch name {
-	case "kubeflap_incidents", "kubeflap_incidents_total", "kubeflap_node_verdict", "kubeflap_service_verdict":
+	case "kubeflap_incidents", "kubeflap_incidents_total", "kubeflap_incident_nodes", "kubeflap_node_verdict", "kubeflap_service_verdict":
 		return true
 	}
 	return false

@@ -97,7 +97,7 @@ func (b *blindness) checkUnchanged() error {
 	moves := func(series string) bool {
 		name := truth.Name(series)
 		switch name {
-		case "kubeflap_node_heartbeats_total", "kubeflap_node_heartbeat_age_seconds", "kubeflap_node_clock_offset_seconds":
+		case "kubeflap_node_heartbeat_age_seconds", "kubeflap_node_clock_offset_seconds":
 			return true
 		case "kubeflap_node_heartbeats_late_total", "kubeflap_node_heartbeats_missed_total":
 			return b.excused
@@ -142,10 +142,10 @@ func (b *blindness) checkBlindTime(gone time.Duration) error {
 func (b *blindness) checkHeartbeats(gone time.Duration) error {
 	most := 3 + math.Floor((time.Since(b.began)-afterglow-gone).Seconds()/renewal.Seconds())
 	var errs []error
+	if grown := b.grown("kubeflap_node_heartbeat_interval_seconds_count"); grown < 0 || grown > most*float64(len(b.nodes())) {
+		errs = append(errs, fmt.Errorf("unexpected increase of heartbeats: %v", grown))
+	}
 	for _, node := range b.nodes() {
-		if grown := b.grown(heartbeats, "node", node); grown < 0 || grown > most {
-			errs = append(errs, fmt.Errorf("%s: unexpected increase of heartbeats: %v", node, grown))
-		}
 		if interval := b.reported.Sum(longest, "node", node); interval >= (gone + 2*renewal).Seconds() {
 			errs = append(errs, fmt.Errorf("%s: kubeflap measured an interval of %.1f s although the server was down for %s", node, interval, gone))
 		}

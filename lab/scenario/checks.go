@@ -15,7 +15,7 @@ import (
 
 // These are metrics that several scenarios wait for.
 const (
-	heartbeats  = "kubeflap_node_heartbeats_total"
+	heartbeats  = truth.Heartbeats
 	longest     = "kubeflap_node_heartbeat_interval_max_seconds"
 	transitions = "kubeflap_node_ready_transitions_total"
 	addresses   = "kubeflap_service_addresses"

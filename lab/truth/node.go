@@ -14,6 +14,13 @@ import (
 // intervalWindow is the period over which the longest heartbeat interval is computed.
 const intervalWindow = 10 * time.Minute
 
+const (
+	// Heartbeats is the recorder's count of a node's heartbeats. kubeflap has no such metric.
+	Heartbeats = "heartbeats"
+	// UnreadyOfAnyClass is the time in which a node was not Ready. The recorder does not know whether that was planned.
+	UnreadyOfAnyClass = "sum(kubeflap_node_unready_seconds_total)"
+)
+
 type node struct {
 	uid types.UID
 	// ready is Unknown while the node has no Ready condition.
@@ -32,6 +39,8 @@ type node struct {
 	last     time.Time
 	finished []interval
 
+	// inPeriod is true while the node is not Ready, but not before the first Ready of a new node.
+	inPeriod     bool
 	unreadySince time.Time
 	unready      time.Duration
 }
@@ -88,10 +97,9 @@ func (s *state) firstSight(object *corev1.Node, seen time.Time) *node {
 		savedLease: s.leases[object.Name], present: hasReady(object),
 	}
 	n.ready, n.reported = readyCondition(object)
-	if n.ready != corev1.ConditionTrue {
-		n.unreadySince = seen
-	}
 	if s.inBaseline {
+		// A node without a report has never been Ready.
+		n.inPeriod, n.unreadySince = n.ready != corev1.ConditionTrue && !n.reported.IsZero(), seen
 		n.last = lastBeforeBaseline(n, seen)
 	}
 	return n
@@ -145,8 +153,9 @@ func (n *node) turn(ready corev1.ConditionStatus, seen time.Time) {
 	n.transitions[ready]++
 	switch {
 	case n.ready == corev1.ConditionTrue:
-		n.unreadySince = seen
-	case ready == corev1.ConditionTrue:
+		n.inPeriod, n.unreadySince = true, seen
+	case ready == corev1.ConditionTrue && n.inPeriod:
+		n.inPeriod = false
 		n.unready += seen.Sub(n.unreadySince)
 	}
 	n.ready = ready
@@ -165,13 +174,13 @@ func (n *node) counts(c Counts, name string, now time.Time) {
 		}
 	}
 	unready := n.unready
-	if n.ready != corev1.ConditionTrue {
+	if n.inPeriod {
 		unready += now.Sub(n.unreadySince)
 	}
-	c.set(float64(n.heartbeats), "kubeflap_node_heartbeats_total", "node", name)
+	c.set(float64(n.heartbeats), Heartbeats, "node", name)
 	c.set(age.Seconds(), "kubeflap_node_heartbeat_age_seconds", "node", name)
 	c.set(longest.Seconds(), "kubeflap_node_heartbeat_interval_max_seconds", "node", name)
-	c.set(unready.Seconds(), "kubeflap_node_unready_seconds_total", "node", name)
+	c.set(unready.Seconds(), UnreadyOfAnyClass, "node", name)
 }
 
 // readyCondition returns the status of the Ready condition, and the time at which the kubelet reported it.

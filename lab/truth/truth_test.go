@@ -79,18 +79,16 @@ func aSlice(name string, ready, terminating bool) *discoveryv1.EndpointSlice {
 	}
 }
 
-const heartbeats = "kubeflap_node_heartbeats_total"
-
 func TestClockThatStepsBackRenewsInVain(t *testing.T) {
 	w := newWorld(aLease(0), aNode(corev1.ConditionTrue, 0))
 	w.now = 10
 	w.see(aLease(10))
 	w.see(aLease(5))
 	w.see(aLease(10))
-	w.expect(t, 1, heartbeats, "node", "n")
+	w.expect(t, 1, Heartbeats, "node", "n")
 	w.see(aNode(corev1.ConditionTrue, 1)) // each status report is a heartbeat, and resets the saved Lease
 	w.see(aLease(11))
-	w.expect(t, 3, heartbeats, "node", "n")
+	w.expect(t, 3, Heartbeats, "node", "n")
 }
 
 func TestAgeStartsFromTheRenewalButIsNeverNegative(t *testing.T) {
@@ -113,7 +111,7 @@ func TestAbsentReadyConditionIsUnknown(t *testing.T) {
 	w.see(aNode(corev1.ConditionTrue, 0))
 	w.expect(t, 1, "kubeflap_node_ready_transitions_total", "node", "n", "status", "unknown")
 	w.expect(t, 1, "kubeflap_node_ready_transitions_total", "node", "n", "status", "true")
-	w.expect(t, 3, "kubeflap_node_unready_seconds_total", "node", "n")
+	w.expect(t, 3, UnreadyOfAnyClass, "node", "n")
 }
 
 func TestTerminatingIsRemovedOnce(t *testing.T) {

@@ -86,9 +86,9 @@ func (w *Watches) read(k event.Kind) Watch {
 	return v
 }
 
-// isOptional reports whether the permission for a resource is optional. A kubeflap that watches a single namespace needs
-// neither Nodes nor Leases. Any other lists the Nodes, or does not start.
-func (w *Watches) isOptional(k event.Kind) bool {
+// mayBeForbidden reports whether kubeflap needs no permission for a resource. A kubeflap that watches a single namespace
+// needs neither Nodes nor Leases. Any other lists the Nodes, or does not start.
+func (w *Watches) mayBeForbidden(k event.Kind) bool {
 	return (k == event.KindNode || k == event.KindLease) && !w.IsSynced(event.KindNode)
 }
 
