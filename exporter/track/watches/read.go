@@ -81,7 +81,7 @@ func (w *Watches) read(k event.Kind) Watch {
 	}
 	if v.Expected = true; s.missing {
 		v.Unavailable = s.reason
-		v.Expected = s.reason != event.ReasonAbsent && !w.isOptional(k)
+		v.Expected = s.reason != event.ReasonAbsent && !w.mayBeForbidden(k)
 	}
 	return v
 }
