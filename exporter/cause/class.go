@@ -1,5 +1,7 @@
 package cause
 
+import "slices"
+
 // Class says whether a lost address, an outage or a period of not Ready was expected. It is decided once, where the loss
 // is counted. The label `class` of metrics has its value.
 type Class uint8
@@ -22,6 +24,9 @@ const (
 )
 
 var classes = [NumClasses]string{"unplanned", "planned", "rollout", "scaled_to_zero", "found"}
+
+// ParseClass returns the class with a name, or Unplanned.
+func ParseClass(name string) Class { return Class(max(slices.Index(classes[:], name), 0)) }
 
 // String returns the value of the label `class`.
 func (c Class) String() string { return classes[c] }

@@ -21,15 +21,26 @@ type Workload struct {
 // Kind returns KindDeployment or KindStatefulSet.
 func (w *Workload) Kind() Kind { return w.Resource }
 
+// Named returns the name of the workload.
+func (w *Workload) Named() WorkloadName {
+	if w.Resource == KindStatefulSet {
+		return WorkloadName{workloadStatefulSet, w.Namespace, w.Name}
+	}
+	return WorkloadName{workloadDeployment, w.Namespace, w.Name}
+}
+
 // WorkloadName identifies a Deployment or a StatefulSet. Kind is "Deployment" or "StatefulSet".
 type WorkloadName struct{ Kind, Namespace, Name string }
 
-// Resource returns the watched resource of the workload.
+// Resource returns the watched resource of the workload, or NumKinds for other owners of pods.
 func (n WorkloadName) Resource() Kind {
-	if n.Kind == workloadStatefulSet {
+	switch n.Kind {
+	case workloadDeployment:
+		return KindDeployment
+	case workloadStatefulSet:
 		return KindStatefulSet
 	}
-	return KindDeployment
+	return Kind(NumKinds)
 }
 
 const (

@@ -77,6 +77,28 @@ func TestExpositionOfAStoryWithSomeOfEverything(t *testing.T) {
 	golden(t, "testdata/story.prom", exposed(t, familiesOf(t, played(t, "testdata/story.jsonl"))))
 }
 
+// TestExpositionOfClasses replays outages of each class. An hour has not passed yet, so the gauge still has its old classes.
+func TestExpositionOfClasses(t *testing.T) {
+	families := slices.DeleteFunc(familiesOf(t, played(t, "testdata/classes.jsonl")), func(f *dto.MetricFamily) bool {
+		return !slices.Contains([]string{
+			"kubeflap_service_addresses_lost_total", "kubeflap_service_outages_total", "kubeflap_service_outage_seconds_total",
+			"kubeflap_service_outage_start_timestamp_seconds",
+		}, f.GetName())
+	})
+	golden(t, "testdata/classes.prom", exposed(t, families))
+	for _, f := range families {
+		for _, x := range f.Metric {
+			got, want := x.GetCounter().GetCreatedTimestamp().AsTime().Format(time.TimeOnly), map[string]string{
+				",class=unplanned,namespace=shop,service=crash": "12:00:00", ",class=planned,namespace=shop,service=drain": "12:01:20",
+				",class=rollout,namespace=shop,service=rollout": "12:01:30", ",class=scaled_to_zero,namespace=shop,service=idle": "12:06:00",
+			}[labelsOf(x)]
+			if x.Counter != nil && want != "" && got != want {
+				t.Errorf("%s%s: created at %s, want %s", f.GetName(), labelsOf(x), got, want)
+			}
+		}
+	}
+}
+
 // TestExpositionOfAFlightRecorder contains an example of each metric that a process with --data.dir adds.
 func TestExpositionOfAFlightRecorder(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()

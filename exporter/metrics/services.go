@@ -37,7 +37,7 @@ func addressRows() []row {
 			"Ready addresses of the Service that became not ready or were removed, by class. Counted once the class is final.", perServiceClass, "namespace", "service", "class"),
 			func(to *Scrape, x *services.Service) {
 				for class, n := range x.Lost {
-					sampleClass(to, class, float64(n))
+					sampleClass(to, x, class, float64(n))
 				}
 			}),
 		service.row(counter("kubeflap_service_address_losses_total",
@@ -60,8 +60,12 @@ func addressRows() []row {
 	}
 }
 
-// sampleClass adds a series of a class. Only the class "unplanned" has a series while it is 0.
-func sampleClass(to *Scrape, class int, value float64) {
+// sampleClass adds a series of a class. Only the class "unplanned" has a series while it is 0. The others are created when
+// they are first counted.
+func sampleClass(to *Scrape, x *services.Service, class int, value float64) {
+	if cause.Class(class) != cause.Unplanned {
+		to.created = x.ClassSince[class]
+	}
 	to.sampleIf(value > 0 || cause.Class(class) == cause.Unplanned, value, cause.Class(class).String())
 }
 
@@ -78,14 +82,14 @@ func (c *Collector) outageRows() []row {
 			"Number of times the Service lost its last ready address, by class. Counted once the class is final.", perServiceClass, "namespace", "service", "class"),
 			func(to *Scrape, x *services.Service) {
 				for class, n := range x.Outages {
-					sampleClass(to, class, float64(n))
+					sampleClass(to, x, class, float64(n))
 				}
 			}),
 		service.row(counter("kubeflap_service_outage_seconds_total",
 			"Total duration of the Service's outages, by class. Includes the ongoing outage once its class is final.", perServiceClass, "namespace", "service", "class"),
 			func(to *Scrape, x *services.Service) {
 				for class, spent := range x.OutageTime {
-					sampleClass(to, class, spent.Seconds())
+					sampleClass(to, x, class, spent.Seconds())
 				}
 			}),
 		start.row(gauge("kubeflap_service_outage_start_timestamp_seconds",

@@ -156,6 +156,7 @@ func addressStates(f *Tracker, now time.Time) (all []string) {
 // countsOf returns the counts of changes. Resets are missing, because they depend on the order of events in the gap: the
 // removal of manually managed addresses is a reset only if no pod matched the selector at that time.
 func countsOf(f *Tracker, now time.Time) map[string]uint64 {
+	f.Settle()
 	all := map[string]uint64{}
 	for _, s := range f.Services(now, nil) {
 		name := s.Name + " "

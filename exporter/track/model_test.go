@@ -164,8 +164,6 @@ type tally struct {
 	flips       map[string]uint64
 	lost        uint32
 	outages     uint32
-	outage      time.Duration
-	outageSince time.Time
 	ever, wiped bool
 	resets      map[bool]uint64
 }
@@ -318,7 +316,9 @@ func (m *naive) count(id event.UID, t *tally, quiet bool) {
 		}
 	}
 	t.states = now
-	t.settle(m.now, number(before, "ready"), number(now, "ready"), quiet)
+	if number(before, "ready") > 0 && number(now, "ready") == 0 && !quiet {
+		t.outages++
+	}
 	m.countHands(id, t, quiet)
 }
 
@@ -365,17 +365,6 @@ func (t *tally) move(from, to string) {
 	}
 	if from == "ready" {
 		t.lost++
-	}
-}
-
-func (t *tally) settle(at time.Time, before, now int, quiet bool) {
-	if before > 0 && now == 0 && !quiet {
-		t.outages++
-		t.outageSince = at
-	}
-	if now > 0 && !t.outageSince.IsZero() {
-		t.outage += at.Sub(t.outageSince)
-		t.outageSince = time.Time{}
 	}
 }
 
@@ -466,15 +455,11 @@ func (m *naive) readServices() []services.Service {
 			Ready: number(t.states, "ready"), NotReady: number(t.states, "not ready"), Terminating: number(t.states, "terminating"),
 			Flips: services.Flips{TurnedReady: t.flips["ready"], TurnedNotReady: t.flips["not ready"]},
 			Counts: losses.Counts{
-				Lost: unplanned(t.lost), Outages: unplanned(t.outages), OutageTime: unplanned(t.outage),
 				ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
 			},
 			Manual:           t.ever,
 			SelectorConflict: len(s.Selector) > 0 && (t.hands.by[event.KindEndpoints] > 0 && t.hands.derived == 0 || t.wiped),
 			ForeignAddresses: m.foreignAddresses(id, s),
-		}
-		if !t.outageSince.IsZero() {
-			v.OutageTime[cause.Unplanned] += m.now.Sub(t.outageSince)
 		}
 		all = append(all, v)
 	}
@@ -1331,6 +1316,25 @@ func compareWithModel(t *testing.T, seed uint64, source, absent event.Kind) {
 			c.same(step, "pods that are Ready on lost nodes", readyOnLost(f.Misreported(c.now, nil)), recountReadyOnLost(f, m))
 		}
 	}
+	f.Settle() // all classes are final
+	c.same(3000, "losses and outages", lostBy(f.Services(c.now, nil)), m.lostByServices())
+}
+
+// lostBy returns the numbers of losses and outages of each Service, without their classes.
+func lostBy(all []services.Service) (lines []string) {
+	for _, s := range all {
+		lines = append(lines, fmt.Sprint(s.Name, " ", sumOf(s.Lost), " ", sumOf(s.Outages)))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func (m *naive) lostByServices() (lines []string) {
+	for id, o := range m.objects[event.KindService] {
+		lines = append(lines, fmt.Sprint(o.Metadata().Name, " ", m.services[id].lost, " ", m.services[id].outages))
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 func readyOnLost(all []pods.Misreported) []string {
@@ -1374,19 +1378,15 @@ func (c *cluster) same(step int, what string, got, want []string) {
 	c.t.Fatalf("%s after step %d:\ngot\n%s\nwant\n%s", what, step, strings.Join(got, "\n"), strings.Join(want, "\n"))
 }
 
-// withoutCauses removes the causes, which the model does not compute. Other tests cover them.
+// withoutCauses removes the causes and classes, which the model does not compute. Other tests cover them.
 func withoutCauses(all []services.Service) []services.Service {
 	for i := range all {
 		all[i].Losses, all[i].LastLoss, all[i].LastCause = [cause.Count]uint32{}, time.Time{}, cause.Unknown
+		all[i].Lost, all[i].Outages, all[i].OutageTime = [cause.NumClasses]uint32{}, [cause.NumClasses]uint32{}, [cause.NumClasses]time.Duration{}
+		all[i].ClassSince = [cause.NumClasses]time.Time{}
 		all[i].Diverging, all[i].LastReset, all[i].HasPods, all[i].StaleReadds = 0, losses.Reset{}, false, services.ByWindow{}
 	}
 	return all
-}
-
-// unplanned returns the counts of a Service whose losses have no explanation.
-func unplanned[T any](n T) (by [cause.NumClasses]T) {
-	by[cause.Unplanned] = n
-	return by
 }
 
 func withoutTransitions(all []pods.Namespace) []pods.Namespace {

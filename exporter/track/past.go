@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
@@ -12,8 +13,8 @@ import (
 type Past struct {
 	Coverage watches.Coverage `json:"coverage"`
 	Nodes    nodes.Past       `json:"nodes"`
-	// Outages holds the start of each ongoing outage, by the UID of the Service.
-	Outages map[event.UID]time.Time `json:"outages"`
+	// Outages holds each ongoing outage, by the UID of the Service.
+	Outages map[event.UID]services.Outage `json:"outages"`
 }
 
 // Past returns what was known at a time. Pass it to Restore.

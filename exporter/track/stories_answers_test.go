@@ -74,6 +74,13 @@ func (p *teller) states() map[string][]field {
 	for _, x := range p.Services(p.now, nil) {
 		all["service "+x.Name] = fieldsOf(x)
 	}
+	for _, x := range p.OutageStarts(p.now, nil) {
+		start := "none"
+		if !x.Start.IsZero() {
+			start = fmt.Sprintf("%g", x.Start.Sub(zero).Seconds())
+		}
+		all[fmt.Sprint("outage ", x.Name, " ", x.Class)] = []field{{"start", start}}
+	}
 	for _, x := range p.Nodes(p.now, nil) {
 		if len(all) > 0 { // stories about Services leave out how old heartbeats are
 			x.HeartbeatAge, x.LongestInterval, x.ClockKnown, x.ClockOffset = 0, 0, false, 0
@@ -152,7 +159,7 @@ func textOfFields(all []field) (text string) {
 }
 
 // obvious are fields of states whose values are in almost each line.
-var obvious = []string{"Time", "Namespace", "Name", "Resource", "LastEvent", "Events"}
+var obvious = []string{"Time", "ClassSince", "Namespace", "Name", "Resource", "LastEvent", "Events"}
 
 // said are fields of transitions that sentences contain, or that are hashes.
 var said = []string{

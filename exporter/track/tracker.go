@@ -64,7 +64,7 @@ func New(settings Settings) *Tracker {
 	t.controlPlane = controlplane.New(settings.GracePeriod, t.watches, &t.found)
 	t.nodes = nodes.New(t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
-	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes, settings.KnownManagers)
+	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes, t.workloads, settings.KnownManagers)
 	t.services = services.New(settings.BounceWindow, settings.AddressSource, t.watches, &t.found, t.pods, t.losses)
 	t.nodes.ReadyOn = t.services.ReadyOn
 	return t
@@ -118,6 +118,7 @@ func (t *parts) applyObject(e event.Event) {
 		t.controlPlane.Apply(e, o)
 	case *event.Workload:
 		t.workloads.Apply(e, o)
+		t.losses.WorkloadChanged(o.Named())
 	case *event.Cluster:
 		t.controlPlane.Grace.SetVersion(o.Version)
 	}
@@ -126,7 +127,9 @@ func (t *parts) applyObject(e event.Event) {
 func (t *parts) applyPod(e event.Event, o *event.Pod) {
 	if e.Type != event.Deleted {
 		t.controlPlane.Grace.ApplyControllerManager(o)
-		t.services.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
+		c := t.pods.Apply(e, o)
+		t.services.PodChanged(o.UID, c, e.Seen)
+		t.losses.PodAppeared(c.Workload)
 	} else if c, ok := t.pods.Delete(e, o); ok {
 		t.services.PodChanged(o.UID, c, e.Seen)
 		t.controlPlane.Grace.ForgetControllerManager(o.UID)
@@ -135,6 +138,7 @@ func (t *parts) applyPod(e event.Event, o *event.Pod) {
 
 // applyWatch processes an event that contains no object, such as the end of a list or a break of the watch.
 func (t *parts) applyWatch(e event.Event) {
+	t.losses.WatchChanges()
 	switch e.Type {
 	case event.Listing:
 		t.watches.RecordListStart(e.Kind)
@@ -151,7 +155,7 @@ func (t *parts) applyWatch(e event.Event) {
 		t.watchWorks(e)
 		t.nodes.ListEnded(e.Seen)
 		t.services.ChooseSource()
-		t.services.ContinueOutages(e.Seen)
+		t.services.FindOutages(e.Seen)
 	case event.Up:
 		t.watchWorks(e)
 		t.services.ChooseSource()
@@ -171,6 +175,7 @@ func (t *parts) applyWatch(e event.Event) {
 		}
 		t.nodes.ListEnded(e.Seen)
 		t.services.ChooseSource()
+		t.services.FindOutages(e.Seen)
 	}
 }
 
@@ -188,6 +193,9 @@ func (t *parts) watchBroke(e event.Event) {
 
 func (t *parts) watchWorks(e event.Event) {
 	blind := t.watches.RecordWorking(e)
+	if e.Kind == event.KindDeployment || e.Kind == event.KindStatefulSet {
+		t.losses.WorkloadsKnown()
+	}
 	if blind == 0 || e.Kind.IsOptional() {
 		return
 	}
@@ -210,6 +218,7 @@ func (t *parts) findCutOff(e event.Event) {
 // watchesRestored handles the first object that arrives after watches were cut off. The object shows that the API
 // server can read from etcd again, so all these watches count as working.
 func (t *parts) watchesRestored(seen time.Time) {
+	t.losses.WatchChanges()
 	for _, e := range t.watches.RecordRestored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.RecordWorking(e)})
 	}
@@ -254,10 +263,11 @@ func (t *parts) settleDue(to time.Time) {
 }
 
 // StartCounting sets all counters to zero at t. Counted time, such as the duration of outages, also begins at t. The
-// states stay: for example, an ongoing outage goes on.
+// states stay: for example, an ongoing outage goes on. Losses and outages whose class is not final are counted later.
 func (t *Tracker) StartCounting(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.advance(at)
 	t.watches.StartCounting(at)
 	t.nodes.StartCounting()
 	t.pods.StartCounting()

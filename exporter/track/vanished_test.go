@@ -62,6 +62,7 @@ func TestServicesThatVanishInAGap(t *testing.T) {
 					s.at(30+float64(i)*apart).lists(k, after[k]...)
 				}
 				s.at(30 + 4*apart).Advance(s.now.Add(2 * lagWait))
+				s.Settle()
 				equal(t, name+": Services", len(s.Services(s.now, nil)), 2)
 				v := s.service("recreated")
 				equal(t, name+": ready", v.Ready, 2)

@@ -78,11 +78,13 @@ func reportedBy(t *testing.T, events []event.Event) string {
 	}
 	end := events[len(events)-1].Seen.Add(time.Minute)
 	found = append(found, f.Advance(end)...)
+	found = append(found, f.Settle()...)
 	lossesComeFirst(t, found)
 	log.Observe(found...)
 	var lines []string
 	for _, s := range f.Services(end, nil) {
 		s.Created, s.OutageTime, s.LastLoss = time.Time{}, [cause.NumClasses]time.Duration{}, time.Time{}
+		s.ClassSince = [cause.NumClasses]time.Time{}
 		s.LastReset, s.StaleReadds = losses.Reset{}, [transition.NumWindows]uint64{}
 		lines = append(lines, fmt.Sprintf("service %+v", s))
 	}

@@ -1,5 +1,5 @@
 // Package losses determines why Services lose ready addresses, and reports each loss and each outage once its cause is
-// known. It also tracks who writes the addresses: a Kubernetes controller, another known manager, a user who manages
+// known. It decides their classes and counts them. It also tracks who writes the addresses: a Kubernetes controller, another known manager, a user who manages
 // addresses manually, or an unknown client.
 package losses
 
@@ -20,6 +20,8 @@ type nodeFacts interface {
 	// Announced describes the departure announcement that was in effect at t, such as a taint or a cordon. It returns
 	// an empty string if there was none.
 	Announced(node string, t time.Time) string
+	// AnnouncedFailure is like Announced, for a failure of the node that made a pod not ready at t.
+	AnnouncedFailure(node string, why cause.Cause, t time.Time) string
 	// AnnouncedEviction is like Announced, for a pod that was evicted through the Eviction API at t.
 	AnnouncedEviction(node string, t time.Time) string
 }
@@ -44,7 +46,9 @@ type Service struct {
 	edited, sliceDeleted event.Moment
 
 	Counts
-	LastReset Reset
+	// ClassSince contains the time at which the first loss or outage of each class was counted.
+	ClassSince [cause.NumClasses]event.Moment
+	LastReset  Reset
 	// Outage is the current outage, or nil.
 	Outage *Outage
 	// Over contains the time at which the last outage of each class ended or changed its class.
@@ -69,7 +73,8 @@ type Service struct {
 
 // Counts holds the counters of a Service's losses and outages.
 type Counts struct {
-	// Lost counts how often an address stopped being ready. Losses counts the losses with a determined cause, by cause.
+	// Lost counts how often an address stopped being ready, by class. Losses counts the losses with a determined cause, by
+	// cause.
 	Lost   [cause.NumClasses]uint32
 	Losses [cause.Count]uint32
 	// OutageTime is the total time without a ready address.
@@ -102,8 +107,10 @@ type Loss struct {
 	foreign, known, edited bool
 	// version is the resourceVersion of the write that made the loss, or 0 if it is unknown.
 	version uint64
-	// outage is the outage that began with this loss, or nil.
-	outage *Outage
+	departure
+	// outage is the outage that began with the event that made the loss, or nil. `began` is the same outage for the last
+	// of these losses, and nil for the others.
+	outage, began *Outage
 	// `after` holds later changes of the address. They are reported after the loss.
 	after []transition.Transition
 	// `settled` is set if the cause has been determined.
@@ -114,9 +121,9 @@ type Loss struct {
 // withdrawn addresses.
 type Losses struct {
 	explainer
+	classes
 
 	found *transition.List
-	nodes nodeFacts
 	// `known` holds the managers that the operator configured.
 	known []string
 
@@ -128,14 +135,15 @@ type Losses struct {
 }
 
 // New returns an empty Losses that trusts the given managers and the managers that event.IsSliceManager recognizes.
-func New(watches *watches.Watches, found *transition.List, pods *pods.Pods, nodes nodeFacts, known []string) *Losses {
-	return &Losses{explainer: explainer{watches: watches, pods: pods}, found: found, nodes: nodes, known: known, byAddress: map[event.UID][]*Loss{}}
+func New(watches *watches.Watches, found *transition.List, pods *pods.Pods, nodes nodeFacts, workloads workloadFacts, known []string) *Losses {
+	q := &Losses{explainer: explainer{watches: watches, pods: pods}, found: found, known: known, byAddress: map[event.UID][]*Loss{}}
+	q.classes = classes{explainer: &q.explainer, nodes: nodes, workloads: workloads, byOwner: map[event.WorkloadName][]*Loss{}}
+	return q
 }
 
-// Add counts a loss, and starts the search for its cause.
+// Add starts the search for its cause.
 func (q *Losses) Add(l *Loss) {
 	s := l.Service
-	s.Lost[cause.Unplanned]++
 	if !l.Change.Foreign {
 		s.ownLost = q.watches.Moment(l.Change.Time)
 	}
@@ -174,6 +182,7 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 			c.Trigger = trigger
 		}
 	}
+	q.decide(l)
 	for len(s.unreported) > 0 && s.unreported[0].settled {
 		q.reportLoss(watches.Take(&s.unreported))
 	}
@@ -189,7 +198,7 @@ func (q *Losses) reportLoss(l *Loss) {
 	l.Change.Waited = q.watches.Now().Sub(l.Change.Time)
 	q.Report(s, l.Change)
 	q.noteReplaced(l)
-	if l.outage != nil {
+	if l.began != nil {
 		// An outage is reported only after its cause is known. It is not reported if the Service was deleted in the
 		// meantime.
 		q.Report(s, transition.OutageStarted{At: l.Change.At, Service: s.Name, Cause: l.Change.Cause, Trigger: l.Change.Trigger})
@@ -197,7 +206,7 @@ func (q *Losses) reportLoss(l *Loss) {
 	for _, change := range l.after {
 		q.Report(s, change)
 	}
-	if o := l.outage; o != nil {
+	if o := l.began; o != nil {
 		o.undecided, o.cause = false, l.Change.Cause
 		if o.ended != nil {
 			o.ended.Cause = o.cause

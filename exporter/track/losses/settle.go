@@ -41,9 +41,9 @@ func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
 	})
 }
 
-// Due returns the earliest time at which the waiting time of a loss ends, and a function to call at that time. This
-// function settles the loss, or lets the loss wait for a lagging watch. It is nil if no waiting time ends at `by` or
-// earlier.
+// Due returns the earliest time at which the waiting time of a loss ends or a class becomes final, and a function to call
+// at that time. This function settles the loss, lets the loss wait for a lagging watch, or makes the class final. It is
+// nil if there is no such time until `by`.
 func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 	if len(q.fresh) > 0 {
 		if at := q.fresh[0].Change.Time.Add(evidenceWait); !at.After(by) {
@@ -54,6 +54,9 @@ func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 		if at := q.lagging[0].Change.Time.Add(watches.LagWait); !at.After(by) && (settle == nil || at.Before(due)) {
 			due, settle = at, func() { q.settleFirst(&q.lagging, nil) }
 		}
+	}
+	if at, decide := q.due(by); decide != nil && (settle == nil || at.Before(due)) {
+		due, settle = at, decide
 	}
 	return due, settle
 }
@@ -72,11 +75,12 @@ func (q *Losses) settleFirst(queue, next *[]*Loss) {
 	}
 }
 
-// SettleAll settles all losses with their most likely cause.
+// SettleAll settles all losses with their most likely cause, and makes all classes final.
 func (q *Losses) SettleAll() {
 	for _, waiting := range []*[]*Loss{&q.lagging, &q.fresh} {
 		for len(*waiting) > 0 {
 			q.settleFirst(waiting, nil)
 		}
 	}
+	q.finishAll()
 }

@@ -118,6 +118,15 @@ func (x *Nodes) Announced(name string, t time.Time) string {
 	return n.departure.Announced(t)
 }
 
+// AnnouncedFailure is like Announced, for a failure of the node that made a pod not ready at t. The announcement must have
+// come before the node's last heartbeat.
+func (x *Nodes) AnnouncedFailure(name string, why cause.Cause, t time.Time) string {
+	if why == cause.NodeHeartbeatLost {
+		t = t.Add(-x.grace.Period)
+	}
+	return x.Announced(name, t)
+}
+
 // AnnouncedEviction is like Announced, for a pod that was evicted through the Eviction API at t.
 func (x *Nodes) AnnouncedEviction(name string, t time.Time) string {
 	n := x.existing(name)

@@ -20,7 +20,7 @@ type Pod struct {
 	rest      string
 	namespace *Total[Counts]
 	node      text
-	owner     text
+	owner     unique.Handle[owner]
 	// ReadyChangedAt is the time at which Ready last changed, or 0.
 	ReadyChangedAt event.Moment
 	containers     []container
@@ -116,12 +116,12 @@ func (p *Pod) occupies() bool {
 	if !p.running || p.node == (text{}) {
 		return false
 	}
-	owner := p.owner.Value()
+	owner := p.owner.Value().name
 	return p.node.Value() != "" && !strings.HasPrefix(owner, "DaemonSet/") && !strings.HasPrefix(owner, "Node/")
 }
 
 func (p *Pod) named() transition.Pod {
-	return transition.Pod{Namespace: p.namespace.Name, Name: p.name(), Node: p.node.Value(), Owner: p.owner.Value()}
+	return transition.Pod{Namespace: p.namespace.Name, Name: p.name(), Node: p.node.Value(), Owner: p.owner.Value().name}
 }
 
 // removalCauseOf returns why the endpoints controllers remove a pod's addresses permanently (see ShouldPodBeInEndpoints
@@ -160,10 +160,11 @@ func (p *Pod) set(o *event.Pod) {
 // setOwner sets the owner, and splits the pod's name into the owner's name and the rest. Most pods are named after
 // their ReplicaSet, DaemonSet or other owner.
 func (p *Pod) setOwner(o *event.Pod) {
-	if p.owner != (text{}) && p.owner.Value() == o.Owner {
+	is := ownerOf(o)
+	if p.owner != (unique.Handle[owner]{}) && p.owner.Value() == is {
 		return
 	}
-	p.owner = unique.Make(o.Owner)
+	p.owner = unique.Make(is)
 	rest, after := strings.CutPrefix(o.Name, p.ownerName())
 	p.rest, p.afterOwner = strings.Clone(rest), after
 }
@@ -177,7 +178,7 @@ func (p *Pod) name() string {
 
 // ownerName returns the owner's name, without the kind.
 func (p *Pod) ownerName() string {
-	_, name, _ := strings.Cut(p.owner.Value(), "/")
+	_, name, _ := strings.Cut(p.owner.Value().name, "/")
 	return name
 }
 

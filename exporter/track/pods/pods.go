@@ -30,6 +30,7 @@ type Pods struct {
 	undecided
 
 	pods       table
+	appeared   appearances
 	namespaces Totals[Counts]
 	// `deletions` holds the recently deleted pods, in order. They are still in `pods`.
 	deletions []*Pod
@@ -47,7 +48,7 @@ type Pods struct {
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[*Pod]bool{}},
-		pods:      table{}, pending: pending{}, stuck: map[*Pod]time.Time{},
+		pods:      table{}, appeared: appearances{of: map[event.WorkloadName][]appearance{}}, pending: pending{}, stuck: map[*Pod]time.Time{},
 		onLost: map[string]map[string]int{},
 	}
 }
@@ -58,6 +59,8 @@ type Change struct {
 	ReadyChanged, Ready bool
 	// Updated reports whether an image was changed in place.
 	Updated bool
+	// Workload is the workload of a pod that appeared. It is zero if the pod is not new, or if its workload is unknown.
+	Workload event.WorkloadName
 	// Services are the Services that contain the pod. Some may no longer exist.
 	Services *ServiceList
 }
@@ -66,8 +69,7 @@ type Change struct {
 func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	p := x.Find(o.UID)
 	if p == nil {
-		x.add(e, o)
-		return Change{}
+		return x.add(e, o)
 	}
 	x.noteRemovalCause(p, o, e.Seen)
 	ready := readyOf(o)
@@ -85,7 +87,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: p.services}
 }
 
-func (x *Pods) add(e event.Event, o *event.Pod) {
+func (x *Pods) add(e event.Event, o *event.Pod) (c Change) {
 	ns := x.namespaces.Get(o.Namespace, e.Seen)
 	ns.Join()
 	p := &Pod{ID: o.UID, namespace: ns, RemovalCause: removalCauseOf(o), gated: o.Gates > 0}
@@ -93,6 +95,10 @@ func (x *Pods) add(e event.Event, o *event.Pod) {
 	x.set(p, o)
 	p.everReady = p.ready == event.StatusTrue
 	x.noteStuck(p, o, e.Seen)
+	if !x.watches.First(e) {
+		c.Workload = x.appeared.note(p, e.Seen)
+	}
+	return c
 }
 
 func (x *Pods) set(p *Pod, o *event.Pod) {

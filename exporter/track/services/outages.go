@@ -13,12 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-const (
-	// keepOver is the time for which OutageStarts includes an outage that has ended.
-	keepOver = time.Hour
-	// blindAfter is the time without a working watch after which it is unknown whether an outage is ongoing.
-	blindAfter = 90 * time.Second
-)
+// keepOver is the time for which OutageStarts includes an outage that has ended.
+const keepOver = time.Hour
 
 // OutageStart is the start of an outage. It is zero if the outage has ended, or if its class has changed.
 type OutageStart struct {
@@ -33,7 +29,7 @@ type over map[transition.Service][cause.NumClasses]event.Moment
 // OutageStarts appends the ongoing outages and the outages that ended in the last hour to the given slice, and returns
 // the extended slice. It returns no outages if the watches of Services or their addresses are broken.
 func (x *Services) OutageStarts(into []OutageStart) []OutageStart {
-	if x.watches.BrokenFor(event.KindService, blindAfter) || x.watches.BrokenFor(x.losses.ReadFrom, blindAfter) {
+	if x.losses.IsBlind() {
 		return into
 	}
 	for _, s := range x.inOrder() {
@@ -62,6 +58,9 @@ func (x *Services) appendStarts(into []OutageStart, name transition.Service, end
 
 // keepStarts keeps the outages of a deleted Service for OutageStarts.
 func (x *Services) keepStarts(s *service, t time.Time) {
+	maps.DeleteFunc(x.over, func(_ transition.Service, ended [cause.NumClasses]event.Moment) bool {
+		return t.Sub(x.watches.Time(slices.Max(ended[:]))) > keepOver
+	})
 	if s.Outage != nil {
 		s.Over[s.Outage.Class] = x.watches.Moment(t)
 	}
@@ -70,35 +69,43 @@ func (x *Services) keepStarts(s *service, t time.Time) {
 	}
 }
 
-// forgetOver drops the outages of deleted Services after a while.
-func (x *Services) forgetOver(t time.Time) {
-	maps.DeleteFunc(x.over, func(_ transition.Service, ended [cause.NumClasses]event.Moment) bool {
-		return t.Sub(x.watches.Time(slices.Max(ended[:]))) > keepOver
-	})
+// Outage is an ongoing outage, as an earlier process knew it.
+type Outage struct {
+	Since time.Time `json:"since"`
+	Class string    `json:"class"`
+	// Found is set if the Service had no ready address when the first process started.
+	Found bool `json:"found,omitempty"`
 }
 
-// Outages returns the start of each ongoing outage that began by t, by the UID of the Service.
-func (x *Services) Outages(t time.Time) map[event.UID]time.Time {
-	all := map[event.UID]time.Time{}
+// Outages returns each ongoing outage that began by t, by the UID of the Service.
+func (x *Services) Outages(t time.Time) map[event.UID]Outage {
+	all := map[event.UID]Outage{}
 	for _, s := range x.all {
 		if o := s.Outage; s.Current && o != nil && !o.Since.After(t) {
-			all[s.UID] = o.Since
+			all[s.UID] = Outage{o.Since, o.Class.String(), o.Found}
 		}
 	}
 	return all
 }
 
 // RestoreOutages makes the given outages go on for those Services that have no ready address in the first lists.
-func (x *Services) RestoreOutages(all map[event.UID]time.Time) { x.restored = all }
+func (x *Services) RestoreOutages(all map[event.UID]Outage) { x.restored = all }
 
-// ContinueOutages reports the restored outages that go on. It does nothing until Services and their addresses are listed.
-func (x *Services) ContinueOutages(t time.Time) {
-	if x.restored == nil || !x.watches.IsSynced(event.KindService) || !x.watches.IsSynced(x.losses.ReadFrom) {
+// FindOutages begins the outages of the Services that have no ready address in the first lists. It does nothing until
+// Services and their addresses are listed.
+func (x *Services) FindOutages(t time.Time) {
+	if x.listed || !x.watches.IsSynced(event.KindService) || !x.watches.IsSynced(x.losses.ReadFrom) {
 		return
 	}
+	x.listed = true
 	for _, s := range x.inOrder() {
-		if since := x.restored[s.UID]; !since.IsZero() && s.Current && s.Count[losses.Ready] == 0 {
-			x.losses.ContinueOutage(&s.Service, since, t)
+		if !s.Current || s.Count[losses.Ready] > 0 || s.Outage != nil || s.kind == "ExternalName" {
+			continue
+		}
+		if o, ok := x.restored[s.UID]; ok {
+			x.losses.ContinueOutage(&s.Service, o.Since, cause.ParseClass(o.Class), o.Found, t)
+		} else {
+			x.losses.FindOutage(&s.Service, t)
 		}
 	}
 	x.restored = nil

@@ -19,6 +19,8 @@ type Service struct {
 	Flips
 	// Counts includes the current outage.
 	losses.Counts
+	// ClassSince contains the time at which the counters of each class began, or zero if they have not begun.
+	ClassSince [cause.NumClasses]time.Time
 	// LastLoss is the time of the newest loss in Losses, and LastCause is its cause. Both fields ignore foreign
 	// addresses.
 	LastLoss  time.Time
@@ -82,7 +84,9 @@ func (x *Services) All(into []Service) []Service {
 // StartCounting sets the counters to zero.
 func (x *Services) StartCounting() {
 	for _, s := range x.all {
-		if s.flips, s.Counts = (Flips{}), (losses.Counts{}); s.clients != nil {
+		s.flips = Flips{}
+		x.losses.StartCounting(&s.Service)
+		if s.clients != nil {
 			s.clients.readds = ByWindow{}
 		}
 	}
@@ -94,15 +98,15 @@ func (x *Services) read(s *service) Service {
 	is := Service{
 		Namespace: s.Name.Namespace, Name: s.Name.Name, Created: x.watches.CountedFrom(s.created), Type: s.kind, Selector: len(s.Selector) > 0,
 		Ready: int(n[losses.Ready]), NotReady: int(n[losses.NotReady]), Terminating: int(n[losses.Terminating]),
-		Flips: s.flips, Counts: s.Counts, LastLoss: s.Last, LastCause: s.LastCause, LastReset: s.LastReset,
+		Flips: s.flips, Counts: x.losses.Counted(&s.Service), LastLoss: s.Last, LastCause: s.LastCause, LastReset: s.LastReset,
 		Manual: s.EverManual, SelectorConflict: s.InConflict(),
 		Diverging: s.divergingAt(t), ForeignAddresses: s.ForeignAddresses(), HasPods: s.HasPods(),
 	}
+	for class, since := range s.ClassSince {
+		is.ClassSince[class] = x.watches.Time(since)
+	}
 	if s.clients != nil {
 		is.StaleReadds = s.clients.readds
-	}
-	if s.Outage != nil {
-		is.OutageTime[s.Outage.Class] += x.watches.Counted(s.Outage.Since, t)
 	}
 	return is
 }

@@ -33,8 +33,10 @@ type Services struct {
 	// wanted is the resource from which address states must be read, or 0.
 	wanted event.Kind
 	// restored holds the outages that were ongoing before the first lists, until Services and their addresses are listed.
-	restored map[event.UID]time.Time
-	over     over
+	restored map[event.UID]Outage
+	// listed is set once Services and their addresses have been listed.
+	listed bool
+	over   over
 	// relists holds the Services that are being listed again. SlicesListed compares their old and new states.
 	relists []*update
 	// readyOn holds the result of ReadyOn for each node at the time readyAt.
@@ -75,7 +77,6 @@ func (x *Services) HandleDue() {
 	t := x.watches.Now()
 	x.CloseBatches(t)
 	x.forget(x.all, t)
-	x.forgetOver(t)
 	x.compareMarked(t)
 }
 

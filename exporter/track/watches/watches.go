@@ -51,6 +51,8 @@ type state struct {
 	missing bool
 	// downSince is the time at which the watch broke. It is zero while the watch works and before the first list.
 	downSince time.Time
+	// `noticed` is the time at which kubeflap noticed the last break.
+	noticed time.Time
 	// `resumed` is the time at which the watch last began to work, after its first list or a break. `broke` is the
 	// start of the last break. Both ignore breaks shorter than `tolerance`.
 	resumed, broke time.Time
@@ -126,7 +128,7 @@ func (w *Watches) RecordListEnd(e event.Event) {
 func (w *Watches) RecordUnavailable(e event.Event) {
 	s := &w.states[e.Kind]
 	if s.up {
-		s.up = false
+		s.up, s.noticed = false, w.now
 		w.beginGap(e.Kind, s.lastLife(), e.Reason)
 	} else {
 		w.explainGap(e.Kind, e.Reason, e.Reason == event.ReasonAbsent)
@@ -161,7 +163,7 @@ func (w *Watches) RecordBreak(e event.Event) bool {
 
 func (w *Watches) fail(k event.Kind, since time.Time, reason event.Reason) {
 	s := &w.states[k]
-	s.up, s.reason, s.downSince = false, reason, since
+	s.up, s.reason, s.downSince, s.noticed = false, reason, since, w.now
 	w.beginGap(k, since, reason)
 }
 
@@ -235,10 +237,15 @@ func (s *states) Absent(k event.Kind) bool {
 	return s[k].missing && s[k].reason == event.ReasonAbsent
 }
 
-// BrokenFor reports whether the watch of a listed resource has not worked for a time.
-func (w *Watches) BrokenFor(k event.Kind, d time.Duration) bool {
+// BlindSince returns the time since which a listed resource has been without a working watch for longer than a time.
+// Shorter breaks hide little. ok is false if the watch works, or if the break is still shorter.
+func (w *Watches) BlindSince(k event.Kind, after time.Duration) (since time.Time, ok bool) {
 	s := &w.states[k]
-	return s.synced() && !s.up && w.now.Sub(cmp.Or(s.downSince, s.gap.From)) >= d
+	since = cmp.Or(s.downSince, s.gap.From).Add(after)
+	if s.noticed.After(since) { // the break was noticed late
+		since = s.noticed
+	}
+	return since, s.synced() && !s.up && !since.After(w.now)
 }
 
 // DownSince returns the time at which the watch broke. It is zero while the watch works and before the first list.

@@ -1,0 +1,182 @@
+package track
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
+)
+
+// ofDeployment returns a pod of the Deployment web.
+func ofDeployment(name, hash string, status event.Status) *event.Pod {
+	p := aPod(name, status)
+	p.Owner, p.Labels = "ReplicaSet/web-"+hash, map[string]string{"app": "web", "pod-template-hash": hash}
+	return p
+}
+
+// startsWeb starts with a Deployment and a Service with one pod.
+func startsWeb(t *testing.T) *story {
+	return newStory(t, grace40).starts(aNode("node-1", ready, -100), aWorkload(event.KindDeployment, "web", 1), aService("web", true),
+		ofDeployment("web-1", "5d4", ready), slice("a", "web", "web-1"))
+}
+
+// crashes makes the container of the only pod exit. deletes deletes the pod.
+func (s *story) crashes() *story {
+	p := ofDeployment("web-1", "5d4", notReady)
+	p.Ready.Reason = "ContainersNotReady"
+	return s.modified(p).modified(slice("a", "web", "-web-1"))
+}
+
+func (s *story) deletes() *story {
+	p := ofDeployment("web-1", "5d4", ready)
+	deleting(p)
+	return s.modified(p).modified(slice("a", "web", "~web-1"))
+}
+
+func (s *story) rollsOut() *story { return s.added(ofDeployment("web-2", "77f", notReady)) }
+
+func (s *story) recovers() *story { return s.modified(slice("a", "web", "web-2")) }
+
+// counted checks the counters of the Service.
+func (s *story) counted(what string, class cause.Class, lost, outages uint32, spent time.Duration) {
+	s.t.Helper()
+	is, want := s.service("web"), losses.Counts{}
+	want.Lost[class], want.Outages[class], want.OutageTime[class] = lost, outages, spent
+	equal(s.t, what+": lost", is.Lost, want.Lost)
+	equal(s.t, what+": outages", is.Outages, want.Outages)
+	equal(s.t, what+": time", is.OutageTime, want.OutageTime)
+}
+
+func TestCountersStartAgainInAnOutage(t *testing.T) {
+	const s = time.Second
+	for name, c := range map[string]struct {
+		play          func(*story)
+		class         cause.Class
+		lost, outages uint32
+		spent         time.Duration
+	}{
+		"the class is final, and the outage goes on": {func(s *story) {
+			s.at(10).crashes().at(400).StartCounting(s.now)
+			s.at(460)
+		}, cause.Unplanned, 0, 0, 60 * s},
+		"the class is final, and the outage ended": {func(s *story) {
+			s.at(10).crashes().at(40).recovers().at(400).StartCounting(s.now)
+			s.at(460)
+		}, cause.Unplanned, 0, 0, 0},
+		"the class becomes final at the limit": {func(s *story) {
+			s.at(10).crashes().at(100).StartCounting(s.now)
+			s.at(320)
+		}, cause.Unplanned, 1, 1, 310 * s},
+		"the class is open": {func(s *story) {
+			s.at(10).crashes().at(100).StartCounting(s.now)
+			s.at(309)
+		}, cause.Unplanned, 0, 0, 0},
+		"the class becomes final at the recovery": {func(s *story) {
+			s.at(10).deletes().at(12).rollsOut().at(20).StartCounting(s.now)
+			s.at(30).recovers().at(40)
+		}, cause.Rollout, 1, 1, 20 * s},
+		"the class changes afterwards": {func(s *story) {
+			s.at(10).deletes().at(20).StartCounting(s.now)
+			s.at(25).rollsOut().at(30).recovers().at(40)
+		}, cause.Rollout, 1, 1, 20 * s},
+		"the cause is undecided, and the outage ended": {func(s *story) {
+			s.at(10).modified(slice("a", "web", "-web-1")).at(10.2).recovers().at(10.4).StartCounting(s.now)
+			s.at(30)
+		}, cause.Unplanned, 1, 1, 200 * time.Millisecond},
+		"the plan fails afterwards": {func(s *story) {
+			s.at(10).deletes().at(12).rollsOut().at(20).StartCounting(s.now)
+			s.at(400)
+		}, cause.Unplanned, 1, 1, 390 * s},
+	} {
+		t.Run(name, func(t *testing.T) {
+			story := startsWeb(t)
+			c.play(story)
+			story.counted("in the end", c.class, c.lost, c.outages, c.spent)
+		})
+	}
+}
+
+// TestCountsDoNotDependOnQueries asks at many times, and once.
+func TestCountsDoNotDependOnQueries(t *testing.T) {
+	once, often := startsWeb(t), startsWeb(t)
+	for _, s := range []*story{once, often} {
+		s.at(10).deletes().at(12).rollsOut()
+	}
+	for at := 13.0; at < 400; at += 7 {
+		often.at(at).service("web")
+	}
+	equal(t, "counts", often.at(400).service("web").Counts, once.at(400).service("web").Counts)
+}
+
+// TestSettleMakesClassesFinal checks the end of a replay.
+func TestSettleMakesClassesFinal(t *testing.T) {
+	s := startsWeb(t)
+	s.at(10).deletes().at(12).rollsOut().at(20)
+	s.counted("before", cause.Rollout, 0, 0, 0)
+	s.Settle()
+	s.counted("after", cause.Rollout, 1, 1, 10*time.Second)
+	s.at(40).recovers().at(400)
+	s.counted("after the recovery", cause.Rollout, 1, 1, 30*time.Second)
+}
+
+// TestOutagesOfAnEarlierProcess restores the outages of a recording.
+func TestOutagesOfAnEarlierProcess(t *testing.T) {
+	restored := func(play func(*story), at float64, until float64) *story {
+		earlier := startsWeb(t)
+		play(earlier)
+		text, err := json.Marshal(earlier.Past(clock(at)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var past Past
+		if err := json.Unmarshal(text, &past); err != nil {
+			t.Fatal(err)
+		}
+		s := newStory(t, grace40).at(at)
+		s.Restore(past, s.now)
+		s.starts(aNode("node-1", ready, -100), aWorkload(event.KindDeployment, "web", 1), aService("web", true), slice("a", "web"))
+		return s.at(until)
+	}
+	equal(t, "a class that is final", restored(func(s *story) { s.at(10).crashes() }, 400, 400).OutageStarts(clock(460), nil)[0].Start, clock(10))
+	restored(func(s *story) { s.at(10).crashes() }, 400, 460).counted("a class that is final", cause.Unplanned, 0, 0, 60*time.Second)
+	restored(func(s *story) { s.at(10).deletes().at(12).rollsOut() }, 100, 200).counted("a rollout", cause.Rollout, 0, 0, 0)
+	restored(func(s *story) { s.at(10).deletes().at(12).rollsOut() }, 100, 320).counted("a rollout that failed", cause.Unplanned, 0, 1, 310*time.Second)
+	restored(func(*story) {}, 400, 800).counted("no outage before: found", cause.Found, 0, 0, 0)
+}
+
+// TestServicesWithoutReadyAddressesAtTheStart lists the Deployments after the Services and their addresses.
+func TestServicesWithoutReadyAddressesAtTheStart(t *testing.T) {
+	s := newStory(t, grace40)
+	external := aService("external", false)
+	external.Type = "ExternalName"
+	for k, objects := range map[event.Kind][]event.Object{
+		event.KindService:       {aService("web", true), aService("other", true), aService("up", true), external},
+		event.KindEndpointSlice: {slice("a", "up", "up-1"), slice("b", "other", "-other-1")},
+	} {
+		s.lists(k, objects...)
+	}
+	classes := func() map[string]cause.Class {
+		all := map[string]cause.Class{}
+		for _, x := range s.OutageStarts(s.now, nil) {
+			if !x.Start.IsZero() {
+				all[x.Name] = x.Class
+			}
+		}
+		return all
+	}
+	want := map[string]cause.Class{"web": cause.Found, "other": cause.Found}
+	if got := classes(); !maps.Equal(got, want) {
+		t.Errorf("without Deployments: got %v, want %v", got, want)
+	}
+	s.at(2).lists(event.KindDeployment, aWorkload(event.KindDeployment, "web", 0))
+	want["web"] = cause.ScaledToZero
+	if got := classes(); !maps.Equal(got, want) {
+		t.Errorf("with a Deployment that wants no pods: got %v, want %v", got, want)
+	}
+	s.at(400)
+	s.counted("found", cause.ScaledToZero, 0, 0, 0)
+}

@@ -1,0 +1,103 @@
+package pods
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// owner is a pod's controller, such as "ReplicaSet/web-5d4", with the workload to which the pod belongs and the revision of
+// the template from which it was created. Pods from the same template share it. The workload is zero if it is unknown, or
+// if it does not replace pods by pods of another revision.
+type owner struct {
+	name, revision string
+	workload       event.WorkloadName
+}
+
+// ownerOf returns a pod's owner. The Deployment controller sets pod-template-hash. The controllers of StatefulSets and
+// DaemonSets set controller-revision-hash (see pkg/controller/history).
+func ownerOf(o *event.Pod) owner {
+	is := owner{name: o.Owner, revision: o.Labels["controller-revision-hash"]}
+	kind, name, _ := strings.Cut(o.Owner, "/")
+	switch w, ok := o.Workload(); {
+	case ok && kind == "ReplicaSet":
+		is.revision, is.workload = o.Labels["pod-template-hash"], w
+	case ok:
+		is.workload = w
+	case kind == "DaemonSet" && is.revision != "":
+		is.workload = event.WorkloadName{Kind: kind, Namespace: o.Namespace, Name: name}
+	}
+	return is
+}
+
+// Workload returns the workload to which a pod belongs, and the pod's revision, even if the pod was deleted recently.
+func (x *Pods) Workload(id event.UID) (w event.WorkloadName, revision string) {
+	p, _ := x.Recall(id)
+	if p == nil {
+		return w, ""
+	}
+	o := p.owner.Value()
+	return o.workload, o.revision
+}
+
+// appearedFor is the time for which the appearance of a pod is kept.
+const appearedFor = 15 * time.Minute
+
+// appearance is the time at which the newest pod of a revision appeared.
+type appearance struct {
+	revision string
+	at       time.Time
+}
+
+// appearances holds the recent appearances of pods, by workload. `forgotten` is the time at which old ones were last
+// dropped.
+type appearances struct {
+	of        map[event.WorkloadName][]appearance
+	forgotten time.Time
+}
+
+func (a *appearances) note(p *Pod, t time.Time) event.WorkloadName {
+	is := p.owner.Value()
+	if is.workload == (event.WorkloadName{}) || is.revision == "" {
+		return is.workload
+	}
+	all := a.of[is.workload]
+	for i := range all {
+		if all[i].revision == is.revision {
+			all[i].at = t
+			return is.workload
+		}
+	}
+	a.of[is.workload] = append(all, appearance{is.revision, t})
+	return is.workload
+}
+
+// forget occasionally drops the appearances that are too old at t.
+func (a *appearances) forget(t time.Time) {
+	if t.Sub(a.forgotten) <= time.Minute {
+		return
+	}
+	a.forgotten = t
+	for w, all := range a.of {
+		newest := all[0].at
+		for _, x := range all[1:] {
+			if x.at.After(newest) {
+				newest = x.at
+			}
+		}
+		if t.Sub(newest) > appearedFor {
+			delete(a.of, w)
+		}
+	}
+}
+
+// Appeared reports whether pods of a workload appeared at t or later, with the given revision and with other ones.
+func (x *Pods) Appeared(w event.WorkloadName, revision string, t time.Time) (same, other bool) {
+	for _, a := range x.appeared.of[w] {
+		if !a.at.Before(t) && revision != "" {
+			same, other = same || a.revision == revision, other || a.revision != revision
+		}
+	}
+	return same, other
+}
