@@ -146,7 +146,10 @@ func TestClassesOfNodes(t *testing.T) {
 	s = begin("A silent Node is deleted without an announcement", 4).until(95).falls("node-1").until(135).turns("node-1", event.StatusUnknown)
 	s.until(200).deletes("node-1").until(201).show("deleted").until(800).show("10 minutes later").until(801).show("after that").until(3862).show("an hour later")
 
-	s = begin("Four of nine nodes fall silent together", 9).until(99).falls("node-1", "node-2", "node-3", "node-4").until(132).show("the first exceeds the grace period")
+	s = begin("Another node is late meanwhile", 4).until(95).falls("node-1").until(105).falls("node-2").until(134).show("the first node exceeds the grace period")
+	s.until(140).returns("node-2").until(170).show("the other node is back")
+
+	s = begin("Four of nine nodes fall silent together", 9).until(99).falls("node-1", "node-2", "node-3", "node-4")
 	s.until(136).show("all exceed it").until(160).show("decided")
 
 	s = begin("Node after node", 9)

@@ -91,7 +91,7 @@ func otherNodeRows() []row {
 			"one per Node whose Lease was renewed in the last 10 minutes", "node"),
 			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.ClockKnown, n.ClockOffset.Seconds()) }),
 		node.row(gauge("kubeflap_node_departing",
-			"1 while a taint, a lifecycle condition, a cordon or a deletion announces that the node will be drained, rebooted or removed. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",
+			"1 while a taint, a lifecycle condition, a cordon or a deletion announces that the node will be drained, rebooted or removed. docs/verdicts.md lists the taints and conditions, and how long an announcement counts.",
 			"one per Node whose departure is announced", "node", "reason"),
 			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.Departing != "", 1, string(n.Departing)) }),
 		single(gauge("kubeflap_node_monitor_grace_period_recommended_seconds",

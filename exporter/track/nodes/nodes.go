@@ -42,7 +42,7 @@ type node struct {
 	period period
 	Counters
 	// The field planned counts the periods of not Ready whose departure was announced. It is nil if there are none.
-	planned *Periods
+	planned *PlannedPeriods
 
 	machine machine
 	kubelet kubelet

@@ -12,6 +12,11 @@ type Periods struct {
 	Count uint64
 	// Time is the total time of the periods.
 	Time time.Duration
+}
+
+// PlannedPeriods counts periods that began after the node's departure had been announced.
+type PlannedPeriods struct {
+	Periods
 	// Since is the time of the first count. It is zero if there is none.
 	Since time.Time
 }
@@ -25,8 +30,7 @@ type period struct {
 // beginPeriod begins a period at t. The announcement is that of the node's departure, if there was one before.
 func (n *node) beginPeriod(t time.Time, announcement string) {
 	n.period = period{true, announcement != ""}
-	p := n.periods(t)
-	p.Count++
+	n.periods(t).Count++
 }
 
 // addPeriodTime adds the time from the last change of Ready to t, if the node is in a period.
@@ -45,13 +49,13 @@ func (n *node) periods(t time.Time) *Periods {
 		return &n.Unplanned
 	}
 	if n.planned == nil {
-		n.planned = &Periods{Since: t}
+		n.planned = &PlannedPeriods{Since: t}
 	}
-	return n.planned
+	return &n.planned.Periods
 }
 
 // readPeriods returns the counts as of t, including the current period.
-func (x *health) readPeriods(n *node, t time.Time) (unplanned, planned Periods) {
+func (x *health) readPeriods(n *node, t time.Time) (unplanned Periods, planned PlannedPeriods) {
 	unplanned = n.Unplanned
 	if n.planned != nil {
 		planned = *n.planned

@@ -29,7 +29,7 @@ type Node struct {
 	// Departing says how the node's removal, drain or reboot was announced. It is empty if there is no announcement.
 	Departing departure.Reason
 	// Planned counts the periods in which the node was not Ready after its departure had been announced.
-	Planned Periods
+	Planned PlannedPeriods
 }
 
 // Counters counts what happened to a node.
