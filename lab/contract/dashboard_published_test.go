@@ -81,28 +81,34 @@ var calm = regexp.MustCompile(`planned|rollout|scaled_to_zero|found|expected|dep
 // red matches all shades of red.
 var red = regexp.MustCompile(`red|#[c-f][0-9a-f][0-4]`)
 
-// A panel with red must only show what is unplanned in red: its queries select it, or an override gives other colours
-// to each class that is not.
+// classified matches the selectors of series with the label class.
+var classified = regexp.MustCompile(`\w*_(outage_start_timestamp_seconds|outages_total|outage_seconds_total|addresses_lost_total|unready_total|unready_seconds_total|silence_start_timestamp_seconds|services_in_outage:count|addresses_lost:increase1m)(\{[^}]*\})`)
+
+// A panel with red must only show what is unplanned in red: its queries select it, or an override has another colour for
+// the rest.
 func TestRedIsUnplanned(t *testing.T) {
-	classes := regexp.MustCompile(`_(outage_start_timestamp_seconds|outages_total|outage_seconds_total|addresses_lost_total|unready_total|unready_seconds_total|silence_start_timestamp_seconds|services_in_outage:count|addresses_lost:increase1m)(\{[^}]*\})`)
 	for _, d := range dashboards(t) {
 		for _, p := range d.Panels {
+			checkMapped(t, d, p, p.FieldConfig.Defaults.Mappings)
+			var overridden []*regexp.Regexp
 			for _, o := range p.FieldConfig.Overrides {
-				name := strings.ReplaceAll(o.Matcher.Options, "unplanned", "")
+				name := regexp.MustCompile(strings.Trim(o.Matcher.Options, "/"))
 				for _, property := range o.Properties {
-					if property.ID == "mappings" {
+					switch {
+					case property.ID == "mappings":
 						checkMapped(t, d, p, property.Value)
-					} else if calm.MatchString(name) && red.MatchString(asText(property.Value)) {
+					case isCalm(name.String()) && red.MatchString(asText(property.Value)):
 						t.Errorf("%s: panel %q shows %s in red", d.File, p.Title, name)
+					case property.ID == "thresholds":
+						overridden = append(overridden, name)
 					}
 				}
 			}
-			if !red.MatchString(asText(p.FieldConfig.Defaults.Thresholds)) {
-				continue
-			}
 			for _, q := range p.Targets {
-				for _, match := range classes.FindAllStringSubmatch(q.Expr, -1) {
-					if !strings.Contains(match[2], `class="unplanned"`) && !calm.MatchString(q.LegendFormat) && q.LegendFormat != "expected" {
+				for _, match := range classified.FindAllStringSubmatch(q.Expr, -1) {
+					if red.MatchString(asText(p.FieldConfig.Defaults.Thresholds)) && !strings.Contains(match[2], `class="unplanned"`) &&
+						(!isCalm(q.LegendFormat) || !slices.ContainsFunc(overridden, func(o *regexp.Regexp) bool { return o.MatchString(q.LegendFormat) })) &&
+						!strings.Contains(q.Expr, "unless on (cluster, namespace, service) "+match[0]) {
 						t.Errorf("%s: panel %q, query %s: red, but %s is of any class", d.File, p.Title, q.RefID, match[0])
 					}
 				}
@@ -111,18 +117,21 @@ func TestRedIsUnplanned(t *testing.T) {
 	}
 }
 
-// checkMapped checks the colours of a column of classes or verdicts.
+func isCalm(name string) bool { return calm.MatchString(strings.ReplaceAll(name, "unplanned", "")) }
+
+// checkMapped checks the colours of states, and of columns of classes and verdicts.
 func checkMapped(t *testing.T, d dashboard, p panel, value any) {
+	t.Helper()
 	var mappings []struct {
-		Options map[string]struct{ Color string }
+		Options map[string]struct{ Color, Text string }
 	}
 	if err := json.Unmarshal([]byte(asText(value)), &mappings); err != nil {
 		t.Fatalf("%s: panel %q: %v", d.File, p.Title, err)
 	}
 	for _, m := range mappings {
 		for name, as := range m.Options {
-			if name != "unplanned" && calm.MatchString(name) && (as.Color == "" || red.MatchString(as.Color)) {
-				t.Errorf("%s: panel %q shows %s in %q", d.File, p.Title, name, as.Color)
+			if isCalm(name+as.Text) && (as.Color == "" || red.MatchString(as.Color)) {
+				t.Errorf("%s: panel %q shows %s %s in %q", d.File, p.Title, name, as.Text, as.Color)
 			}
 		}
 	}
