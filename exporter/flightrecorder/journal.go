@@ -152,9 +152,10 @@ func (j *Journal) Run(ctx context.Context) error {
 	failing := ""
 	retry := time.NewTicker(saveAgainAfter)
 	defer retry.Stop()
-	for {
+	for stopping := false; !stopping; {
 		select {
 		case <-ctx.Done():
+			stopping = true // an incident can have been added during the last write
 		case <-j.added:
 		case <-retry.C:
 		}
@@ -166,10 +167,8 @@ func (j *Journal) Run(ctx context.Context) error {
 			failing = err.Error()
 			j.logger.Error("cannot save incidents, retrying", "err", err)
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
 	}
+	return nil
 }
 
 // write appends the unsaved incidents to the file. If the file is too large, or somebody has deleted it, write replaces it

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -233,6 +234,29 @@ func TestAddNeverWaits(t *testing.T) {
 		t.Error(err)
 	}
 	_ = reader.Close()
+}
+
+// TestTheLastIncidentIsWritten adds an incident while Run writes another one, and stops immediately.
+func TestTheLastIncidentIsWritten(t *testing.T) {
+	for range 100 {
+		dir := t.TempDir()
+		j, _ := open(t, dir, 5)
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan error)
+		go func() { over <- j.Run(ctx) }()
+		j.Add(ended(1))
+		for len(j.added) > 0 {
+			runtime.Gosched() // until Run begins to write
+		}
+		j.Add(ended(2))
+		cancel()
+		if err := <-over; err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := open(t, dir, 5); !reflect.DeepEqual(incidents(again), []string{"1", "2"}) {
+			t.Fatalf("the file has %v", incidents(again))
+		}
+	}
 }
 
 // TestRunTriesAgain: the disk fails at first.
