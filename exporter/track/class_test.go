@@ -8,7 +8,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/classes"
 )
 
 // ofDeployment returns a pod of the Deployment web.
@@ -44,7 +44,7 @@ func (s *story) recovers() *story { return s.modified(slice("a", "web", "web-2")
 // counted checks the counters of the Service.
 func (s *story) counted(what string, class cause.Class, lost, outages uint32, spent time.Duration) {
 	s.t.Helper()
-	is, want := s.service("web"), losses.Counts{}
+	is, want := s.service("web"), classes.Counts{}
 	want.Lost[class], want.Outages[class], want.OutageTime[class] = lost, outages, spent
 	equal(s.t, what+": lost", is.Lost, want.Lost)
 	equal(s.t, what+": outages", is.Outages, want.Outages)
@@ -159,7 +159,7 @@ func TestServicesWithoutReadyAddressesAtTheStart(t *testing.T) {
 	} {
 		s.lists(k, objects...)
 	}
-	classes := func() map[string]cause.Class {
+	found := func() map[string]cause.Class {
 		all := map[string]cause.Class{}
 		for _, x := range s.OutageStarts(s.now, nil) {
 			if !x.Start.IsZero() {
@@ -169,12 +169,12 @@ func TestServicesWithoutReadyAddressesAtTheStart(t *testing.T) {
 		return all
 	}
 	want := map[string]cause.Class{"web": cause.Found, "other": cause.Found}
-	if got := classes(); !maps.Equal(got, want) {
+	if got := found(); !maps.Equal(got, want) {
 		t.Errorf("without Deployments: got %v, want %v", got, want)
 	}
 	s.at(2).lists(event.KindDeployment, aWorkload(event.KindDeployment, "web", 0))
 	want["web"] = cause.ScaledToZero
-	if got := classes(); !maps.Equal(got, want) {
+	if got := found(); !maps.Equal(got, want) {
 		t.Errorf("with a Deployment that wants no pods: got %v, want %v", got, want)
 	}
 	s.at(400)

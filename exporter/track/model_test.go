@@ -454,7 +454,7 @@ func (m *naive) readServices() []services.Service {
 			Namespace: s.Namespace, Name: s.Name, Created: t.created, Type: s.Type, Selector: len(s.Selector) > 0,
 			Ready: number(t.states, "ready"), NotReady: number(t.states, "not ready"), Terminating: number(t.states, "terminating"),
 			Flips: services.Flips{TurnedReady: t.flips["ready"], TurnedNotReady: t.flips["not ready"]},
-			Counts: losses.Counts{
+			Causes: losses.Causes{
 				ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
 			},
 			Manual:           t.ever,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
@@ -52,6 +53,7 @@ type parts struct {
 	controlPlane *controlplane.ControlPlane
 	nodes        *nodes.Nodes
 	pods         *pods.Pods
+	classes      *classes.Classes
 	losses       *losses.Losses
 	services     *services.Services
 	workloads    *workloads.Workloads
@@ -64,7 +66,8 @@ func New(settings Settings) *Tracker {
 	t.controlPlane = controlplane.New(settings.GracePeriod, t.watches, &t.found)
 	t.nodes = nodes.New(t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
-	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes, t.workloads, settings.KnownManagers)
+	t.classes = classes.New(t.watches, t.pods, t.nodes, t.workloads)
+	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes, t.classes, settings.KnownManagers)
 	t.services = services.New(settings.BounceWindow, settings.AddressSource, t.watches, &t.found, t.pods, t.losses)
 	t.nodes.ReadyOn = t.services.ReadyOn
 	return t
@@ -118,7 +121,7 @@ func (t *parts) applyObject(e event.Event) {
 		t.controlPlane.Apply(e, o)
 	case *event.Workload:
 		t.workloads.Apply(e, o)
-		t.losses.WorkloadChanged(o.Named())
+		t.classes.WorkloadChanged(o.Named())
 	case *event.Cluster:
 		t.controlPlane.Grace.SetVersion(o.Version)
 	}
@@ -129,7 +132,7 @@ func (t *parts) applyPod(e event.Event, o *event.Pod) {
 		t.controlPlane.Grace.ApplyControllerManager(o)
 		c := t.pods.Apply(e, o)
 		t.services.PodChanged(o.UID, c, e.Seen)
-		t.losses.PodAppeared(c.Workload)
+		t.classes.PodAppeared(c.Workload)
 	} else if c, ok := t.pods.Delete(e, o); ok {
 		t.services.PodChanged(o.UID, c, e.Seen)
 		t.controlPlane.Grace.ForgetControllerManager(o.UID)
@@ -138,7 +141,7 @@ func (t *parts) applyPod(e event.Event, o *event.Pod) {
 
 // applyWatch processes an event that contains no object, such as the end of a list or a break of the watch.
 func (t *parts) applyWatch(e event.Event) {
-	t.losses.WatchChanges()
+	t.classes.WatchChanges()
 	switch e.Type {
 	case event.Listing:
 		t.watches.RecordListStart(e.Kind)
@@ -194,7 +197,7 @@ func (t *parts) watchBroke(e event.Event) {
 func (t *parts) watchWorks(e event.Event) {
 	blind := t.watches.RecordWorking(e)
 	if e.Kind == event.KindDeployment || e.Kind == event.KindStatefulSet {
-		t.losses.WorkloadsKnown()
+		t.classes.WorkloadsKnown()
 	}
 	if blind == 0 || e.Kind.IsOptional() {
 		return
@@ -218,7 +221,7 @@ func (t *parts) findCutOff(e event.Event) {
 // watchesRestored handles the first object that arrives after watches were cut off. The object shows that the API
 // server can read from etcd again, so all these watches count as working.
 func (t *parts) watchesRestored(seen time.Time) {
-	t.losses.WatchChanges()
+	t.classes.WatchChanges()
 	for _, e := range t.watches.RecordRestored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.RecordWorking(e)})
 	}

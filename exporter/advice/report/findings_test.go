@@ -232,13 +232,13 @@ func TestNodes(t *testing.T) {
 }
 
 func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
-	of := func(name string, conflict bool, counts losses.Counts, foreign int) services.Service {
-		return services.Service{Namespace: "a", Name: name, Manual: true, SelectorConflict: conflict, Counts: counts, ForeignAddresses: foreign}
+	of := func(name string, conflict bool, counts losses.Causes, foreign int) services.Service {
+		return services.Service{Namespace: "a", Name: name, Manual: true, SelectorConflict: conflict, Causes: counts, ForeignAddresses: foreign}
 	}
 	check(t, "Services", but(clusterOf(50*s, ok), func(c *cluster) {
 		c.services = []services.Service{
-			of("conflict", true, losses.Counts{}, 0), of("burst", true, losses.Counts{ResetsWithSelector: 1}, 0), of("mended", false, losses.Counts{ResetsWithSelector: 3}, 0),
-			of("emptied", false, losses.Counts{ResetsSelectorless: 2}, 0), of("foreign", false, losses.Counts{}, 2), of("manual", true, losses.Counts{}, 1),
+			of("conflict", true, losses.Causes{}, 0), of("burst", true, losses.Causes{ResetsWithSelector: 1}, 0), of("mended", false, losses.Causes{ResetsWithSelector: 3}, 0),
+			of("emptied", false, losses.Causes{ResetsSelectorless: 2}, 0), of("foreign", false, losses.Causes{}, 2), of("manual", true, losses.Causes{}, 1),
 		}
 	}), "bad selector_conflict burst", "warning selector_conflict conflict", "warning endpoints_emptied emptied", "warning foreign_addresses foreign", "warning selector_conflict manual")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
@@ -27,8 +28,7 @@ type explanation struct {
 type explainer struct {
 	watches *watches.Watches
 	pods    *pods.Pods
-	// ReadFrom is the resource from which address states are read.
-	ReadFrom event.Kind
+	*classes.Classes
 }
 
 // explain determines why an address stopped being ready. What vanished may have vanished with its Service, so nothing is

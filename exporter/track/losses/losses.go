@@ -1,5 +1,5 @@
 // Package losses determines why Services lose ready addresses, and reports each loss and each outage once its cause is
-// known. It decides their classes and counts them. It also tracks who writes the addresses: a Kubernetes controller, another known manager, a user who manages
+// known. It also tracks who writes the addresses: a Kubernetes controller, another known manager, a user who manages
 // addresses manually, or an unknown client.
 package losses
 
@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -20,20 +21,17 @@ type nodeFacts interface {
 	// Announced describes the departure announcement that was in effect at t, such as a taint or a cordon. It returns
 	// an empty string if there was none.
 	Announced(node string, t time.Time) string
-	// AnnouncedFailure is like Announced, for a failure of the node that made a pod not ready at t.
-	AnnouncedFailure(node string, why cause.Cause, t time.Time) string
 	// AnnouncedEviction is like Announced, for a pod that was evicted through the Eviction API at t.
 	AnnouncedEviction(node string, t time.Time) string
 }
 
 // Service is a Service with its losses, the writers of its addresses, and the facts that explain the losses.
 type Service struct {
-	Name transition.Service
+	classes.Service
 	// UID is zero if it is unknown. An Endpoints object contains only the name of its Service.
 	UID event.UID
 	// Current is set if the Service has been seen and has not been deleted.
-	Current  bool
-	Selector pods.Selector
+	Current bool
 	// Sources holds the slices and Endpoints that contain the Service's addresses. Count is the number of addresses in
 	// each state.
 	Sources []*Source
@@ -45,14 +43,8 @@ type Service struct {
 	// the time at which a slice of the EndpointSlice controller was last deleted.
 	edited, sliceDeleted event.Moment
 
-	Counts
-	// ClassSince contains the time at which the first loss or outage of each class was counted.
-	ClassSince [cause.NumClasses]event.Moment
-	LastReset  Reset
-	// Outage is the current outage, or nil.
-	Outage *Outage
-	// Over contains the time at which the last outage of each class ended or changed its class.
-	Over [cause.NumClasses]event.Moment
+	Causes
+	LastReset Reset
 	// Last and LastCause are the time and the cause of the newest settled loss, without the losses of foreign addresses.
 	Last      time.Time
 	LastCause cause.Cause
@@ -71,15 +63,10 @@ type Service struct {
 	cleared, conflict bool
 }
 
-// Counts holds the counters of a Service's losses and outages.
-type Counts struct {
-	// Lost counts how often an address stopped being ready, by class. Losses counts the losses with a determined cause, by
-	// cause.
-	Lost   [cause.NumClasses]uint32
+// Causes holds the counters of a Service's losses by cause, and of its resets.
+type Causes struct {
+	// Losses counts the losses with a determined cause.
 	Losses [cause.Count]uint32
-	// OutageTime is the total time without a ready address.
-	Outages    [cause.NumClasses]uint32
-	OutageTime [cause.NumClasses]time.Duration
 	// A reset is the removal of all manually managed addresses. ResetsWithSelector counts the resets while the Service
 	// had a selector, and ResetsSelectorless counts the other resets.
 	ResetsWithSelector, ResetsSelectorless uint64
@@ -90,10 +77,10 @@ type Reset struct{ WithSelector, Selectorless time.Time }
 
 // Loss records that an address stopped being ready. It is kept until it has been reported with its cause.
 type Loss struct {
+	classes.Loss
 	Service *Service
 	// Source is the object in which the address stopped being ready, or nil if the loss was found in a list.
 	Source *Source
-	Change transition.AddressLost
 	// Manual is set if the address had no targetRef. InEndpoints is set if the address was in Endpoints, or in a slice
 	// that mirrors Endpoints. Terminating is set if the address's pod is being deleted.
 	Manual, InEndpoints, Terminating bool
@@ -107,23 +94,19 @@ type Loss struct {
 	foreign, known, edited bool
 	// version is the resourceVersion of the write that made the loss, or 0 if it is unknown.
 	version uint64
-	departure
-	// outage is the outage that began with the event that made the loss, or nil. `began` is the same outage for the last
-	// of these losses, and nil for the others.
-	outage, began *Outage
+	// `began` is the outage that began with this loss, or nil. If an event made several losses, it is set for the last one.
+	began *classes.Outage
 	// `after` holds later changes of the address. They are reported after the loss.
 	after []transition.Transition
-	// `settled` is set if the cause has been determined.
-	settled bool
 }
 
 // Losses holds the losses that have not been reported. It also detects resets, selector conflicts, and foreign or
 // withdrawn addresses.
 type Losses struct {
 	explainer
-	classes
 
 	found *transition.List
+	nodes nodeFacts
 	// `known` holds the managers that the operator configured.
 	known []string
 
@@ -135,10 +118,8 @@ type Losses struct {
 }
 
 // New returns an empty Losses that trusts the given managers and the managers that event.IsSliceManager recognizes.
-func New(watches *watches.Watches, found *transition.List, pods *pods.Pods, nodes nodeFacts, workloads workloadFacts, known []string) *Losses {
-	q := &Losses{explainer: explainer{watches: watches, pods: pods}, found: found, known: known, byAddress: map[event.UID][]*Loss{}}
-	q.classes = classes{explainer: &q.explainer, nodes: nodes, workloads: workloads, byOwner: map[event.WorkloadName][]*Loss{}}
-	return q
+func New(watches *watches.Watches, found *transition.List, pods *pods.Pods, nodes nodeFacts, classes *classes.Classes, known []string) *Losses {
+	return &Losses{explainer: explainer{watches, pods, classes}, found: found, nodes: nodes, known: known, byAddress: map[event.UID][]*Loss{}}
 }
 
 // Add starts the search for its cause.
@@ -160,7 +141,7 @@ func (q *Losses) Add(l *Loss) {
 // for older losses, so all instances of kubeflap report the losses in the same order.
 func (q *Losses) settle(l *Loss, why cause.Cause) {
 	s, c := l.Service, &l.Change
-	l.settled = true
+	l.Settled = true
 	s.Losses[why]++
 	c.Vanished = why == cause.Unknown && l.Vanished
 	if c.Foreign = c.Foreign && (why == cause.ManualWrite || c.Vanished); !c.Foreign {
@@ -182,8 +163,8 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 			c.Trigger = trigger
 		}
 	}
-	q.decide(l)
-	for len(s.unreported) > 0 && s.unreported[0].settled {
+	q.Decide(&l.Loss)
+	for len(s.unreported) > 0 && s.unreported[0].Settled {
 		q.reportLoss(watches.Take(&s.unreported))
 	}
 }
@@ -207,10 +188,10 @@ func (q *Losses) reportLoss(l *Loss) {
 		q.Report(s, change)
 	}
 	if o := l.began; o != nil {
-		o.undecided, o.cause = false, l.Change.Cause
-		if o.ended != nil {
-			o.ended.Cause = o.cause
-			q.Report(s, *o.ended)
+		o.Undecided, o.Cause = false, l.Change.Cause
+		if o.Ended != nil {
+			o.Ended.Cause = o.Cause
+			q.Report(s, *o.Ended)
 		}
 	}
 }

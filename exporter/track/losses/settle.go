@@ -21,7 +21,7 @@ func (q *Losses) SettleCertain(some []*Loss) {
 // settleIf settles those of the losses that wait for no more evidence.
 func (q *Losses) settleIf(some []*Loss, enough func(*Loss, explanation) bool) {
 	for _, l := range slices.Clone(some) {
-		if l.settled {
+		if l.Settled {
 			continue
 		}
 		if x := q.explain(l); enough(l, x) {
@@ -55,7 +55,7 @@ func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 			due, settle = at, func() { q.settleFirst(&q.lagging, nil) }
 		}
 	}
-	if at, decide := q.due(by); decide != nil && (settle == nil || at.Before(due)) {
+	if at, decide := q.Classes.Due(by); decide != nil && (settle == nil || at.Before(due)) {
 		due, settle = at, decide
 	}
 	return due, settle
@@ -65,7 +65,7 @@ func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 // the loss to the queue `next` instead, unless that is nil.
 func (q *Losses) settleFirst(queue, next *[]*Loss) {
 	l := watches.Take(queue)
-	if l.settled {
+	if l.Settled {
 		return
 	}
 	if x := q.explain(l); x.lagging && next != nil {
@@ -82,5 +82,5 @@ func (q *Losses) SettleAll() {
 			q.settleFirst(waiting, nil)
 		}
 	}
-	q.finishAll()
+	q.FinishAll()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -45,7 +46,7 @@ func (x *Services) OutageStarts(into []OutageStart) []OutageStart {
 	return into
 }
 
-func (x *Services) appendStarts(into []OutageStart, name transition.Service, ended [cause.NumClasses]event.Moment, ongoing *losses.Outage) []OutageStart {
+func (x *Services) appendStarts(into []OutageStart, name transition.Service, ended [cause.NumClasses]event.Moment, ongoing *classes.Outage) []OutageStart {
 	for class, at := range ended {
 		if ongoing != nil && ongoing.Class == cause.Class(class) {
 			into = append(into, OutageStart{name, ongoing.Class, ongoing.Since})
@@ -105,7 +106,7 @@ func (x *Services) FindOutages(t time.Time) {
 		if o, ok := x.restored[s.UID]; ok {
 			x.losses.ContinueOutage(&s.Service, o.Since, cause.ParseClass(o.Class), o.Found, t)
 		} else {
-			x.losses.FindOutage(&s.Service, t)
+			x.losses.Find(&s.Service.Service)
 		}
 	}
 	x.restored = nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 )
 
@@ -18,7 +19,8 @@ type Service struct {
 	Ready, NotReady, Terminating int
 	Flips
 	// Counts includes the current outage.
-	losses.Counts
+	classes.Counts
+	losses.Causes
 	// ClassSince contains the time at which the counters of each class began, or zero if they have not begun.
 	ClassSince [cause.NumClasses]time.Time
 	// LastLoss is the time of the newest loss in Losses, and LastCause is its cause. Both fields ignore foreign
@@ -85,7 +87,8 @@ func (x *Services) All(into []Service) []Service {
 func (x *Services) StartCounting() {
 	for _, s := range x.all {
 		s.flips = Flips{}
-		x.losses.StartCounting(&s.Service)
+		s.Causes = losses.Causes{}
+		x.losses.StartCounting(&s.Service.Service)
 		if s.clients != nil {
 			s.clients.readds = ByWindow{}
 		}
@@ -98,7 +101,7 @@ func (x *Services) read(s *service) Service {
 	is := Service{
 		Namespace: s.Name.Namespace, Name: s.Name.Name, Created: x.watches.CountedFrom(s.created), Type: s.kind, Selector: len(s.Selector) > 0,
 		Ready: int(n[losses.Ready]), NotReady: int(n[losses.NotReady]), Terminating: int(n[losses.Terminating]),
-		Flips: s.flips, Counts: x.losses.Counted(&s.Service), LastLoss: s.Last, LastCause: s.LastCause, LastReset: s.LastReset,
+		Flips: s.flips, Counts: x.losses.Counted(&s.Service.Service), Causes: s.Causes, LastLoss: s.Last, LastCause: s.LastCause, LastReset: s.LastReset,
 		Manual: s.EverManual, SelectorConflict: s.InConflict(),
 		Diverging: s.divergingAt(t), ForeignAddresses: s.ForeignAddresses(), HasPods: s.HasPods(),
 	}

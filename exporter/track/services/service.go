@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -34,7 +35,7 @@ type service struct {
 }
 
 func newService(name transition.Service, uid event.UID) *service {
-	s := &service{Service: losses.Service{Name: name, UID: uid}}
+	s := &service{Service: losses.Service{Service: classes.Service{Name: name}, UID: uid}}
 	s.alone.Service = s
 	return s
 }

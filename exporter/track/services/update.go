@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -104,12 +105,12 @@ func (x *Services) noteLoss(u *update, a losses.Changed, named transition.Addres
 	left := x.watches.NotBefore(x.losses.ReadFrom, u.At)
 	r.left, r.seen = x.watches.Moment(left), left.Equal(u.At)
 	l := &losses.Loss{
-		Service: &u.Service, Of: int(u.readyBefore), Manual: a.Manual, Terminating: a.State == losses.Terminating, Vanished: u.Vanished,
-		InEndpoints: x.losses.ReadFrom == event.KindEndpoints || u.source != nil && u.source.Mirrored,
-		Change: transition.AddressLost{
+		Loss: classes.Loss{Service: &u.Service.Service, Change: transition.AddressLost{
 			At: at(u.At), Address: named, Removed: !a.State.Stays(), Trigger: transition.Trigger(u.UID, u.Version),
 			Foreign: a.State == losses.Absent && slices.Contains(u.wereForeign, a.ID),
-		},
+		}},
+		Service: &u.Service, Of: int(u.readyBefore), Manual: a.Manual, Terminating: a.State == losses.Terminating, Vanished: u.Vanished,
+		InEndpoints: x.losses.ReadFrom == event.KindEndpoints || u.source != nil && u.source.Mirrored,
 	}
 	if u.source != nil {
 		l.Source = &u.source.Source
