@@ -122,6 +122,8 @@ func labelsOfBinary(e *parser.BinaryExpr, recorded map[string][]string) (map[str
 		return labelsOfOperands(e, recorded)
 	case e.Op == parser.LAND, e.Op == parser.LUNLESS:
 		return left, nil
+	case len(e.VectorMatching.MatchingLabels) == 0: // without an on clause, all labels must match, also those of the target
+		return left, nil
 	case !e.VectorMatching.On:
 		return nil, fmt.Errorf("%s has no \"on\" clause", e)
 	case e.VectorMatching.Card == parser.CardManyToOne:
