@@ -109,11 +109,11 @@ tests:
       - expr: ALERTS{alertname="KubeflapSelectorConflict"}
         eval_time: 3m
         exp_samples:
-          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="shop",service="web",severity="warning"}', value: 1}
-          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev-a",service="web",severity="info"}', value: 1}
-          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="my-dev-a",service="web",severity="warning"}', value: 1}
-          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev-ci",service="web",severity="info"}', value: 1}
-          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev7",service="web",severity="none"}', value: 1}
+          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="shop",scope="services",service="web",severity="warning"}', value: 1}
+          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev-a",scope="services",service="web",severity="info"}', value: 1}
+          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="my-dev-a",scope="services",service="web",severity="warning"}', value: 1}
+          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev-ci",scope="services",service="web",severity="info"}', value: 1}
+          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev7",scope="services",service="web",severity="none"}', value: 1}
 `, "test", "rules")
 }
 
