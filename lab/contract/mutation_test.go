@@ -26,6 +26,9 @@ type mutant struct {
 // Removing any part of an alert's expression must make one of the alert's unit tests in rules/tests fail: an operand, a
 // matcher, an aggregation, a comparison or a range. The same applies to its durations.
 func TestEveryPartOfARuleIsTested(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs promtool for each part")
+	}
 	all := alerts(t)
 	for i, r := range all {
 		others := slices.DeleteFunc(slices.Clone(all), func(x *Rule) bool { return x.Alert != r.Alert || x == r })
