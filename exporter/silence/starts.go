@@ -62,6 +62,9 @@ func (h *Store) classify(t time.Time) {
 			}
 		}
 		n.class = is
+		if n.Silence != nil && !n.Ended.IsZero() && (n.Unseen || n.Ended.Sub(n.Began) > h.Settings.Period) {
+			n.until[n.decided()] = n.Ended.Add(endShown) // it may have been longer than the grace period between two calls only
+		}
 		isOver := n.Silence == nil || !n.gone.IsZero() || !n.IsOngoing()
 		if isOver && is == verdict.NumClasses && !slices.ContainsFunc(n.until[:], t.Before) {
 			delete(h.latest, name)
@@ -81,6 +84,13 @@ func (n *latest) classAt(t time.Time, period time.Duration) verdict.Class {
 		return verdict.NumClasses
 	case isGone:
 		return verdict.ClassDeleted
+	}
+	return n.decided()
+}
+
+// decided returns the class by the announcement and the verdict.
+func (n *latest) decided() verdict.Class {
+	switch {
 	case n.Announced != "":
 		return verdict.ClassPlanned
 	case n.Judgement == nil:
