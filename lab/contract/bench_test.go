@@ -26,7 +26,7 @@ func benchmarkRules(b *testing.B, replicas int, lost bool) {
 	at := start
 	scrape := func() {
 		for r := range replicas {
-			e.scrape(at, c.collector, fmt.Sprint(r))
+			e.scrape(at, c.replicas[0].gathered(), fmt.Sprint(r))
 		}
 		at = at.Add(30 * time.Second)
 	}
@@ -69,7 +69,7 @@ func bigCluster(start time.Time, services int) *cluster {
 	c.runUntil(start.Add(2 * time.Minute))
 	c.due = nil
 	c.now = start
-	c.watch()
+	c.watch("a")
 	return c
 }
 

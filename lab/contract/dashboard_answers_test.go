@@ -115,7 +115,7 @@ func story(t *testing.T, x timeline) storage.Queryable {
 func record(t *testing.T, data *teststorage.TestStorage) {
 	t.Helper()
 	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
-	for _, g := range loadRules(t, engine, data, textlessLoader{}) {
+	for _, g := range loadRules(t, engine, data) {
 		for _, r := range g.AlertingRules() {
 			r.SetRestored(true) // otherwise, the group does not write ALERTS
 		}

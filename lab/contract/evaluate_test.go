@@ -47,47 +47,29 @@ type evaluator struct {
 	shown map[string]map[storage.SeriesRef]bool
 }
 
-// metricName matches the names of kubeflap's metrics in annotations.
+// metricName matches the names of kubeflap's metrics.
 var metricName = regexp.MustCompile(`kubeflap_\w+`)
 
-func newEvaluator(t testing.TB) *evaluator { return evaluatorOf(t, textLoader{}) }
-
-// newQuickEvaluator returns an evaluator whose alerts have no annotations with -short. If alerts fire, expanding their
-// texts takes longer than evaluating the expressions.
-func newQuickEvaluator(t testing.TB) *evaluator {
-	if testing.Short() {
-		return evaluatorOf(t, textlessLoader{})
-	}
-	return evaluatorOf(t, textLoader{})
-}
-
-func evaluatorOf(t testing.TB, loader rulesapi.GroupLoader) *evaluator {
+func newEvaluator(t testing.TB) *evaluator {
 	inMemory := func(o *tsdb.Options) { o.EnableExemplarStorage, o.WALSegmentSize = false, -1 }
 	e := &evaluator{t: t, storage: teststorage.New(t, inMemory), used: usedMetrics(t), refs: map[string]storage.SeriesRef{}, shown: map[string]map[storage.SeriesRef]bool{}}
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 100e6, Timeout: time.Minute, Logger: promslog.NewNopLogger()})
 	t.Cleanup(func() { _ = engine.Close() })
-	e.groups = loadRules(t, engine, e.storage, loader)
+	e.groups = loadRules(t, engine, e.storage)
+	for _, g := range e.groups {
+		for _, r := range g.AlertingRules() {
+			r.SetRestored(true) // otherwise, the group does not write ALERTS
+		}
+	}
 	return e
 }
 
-// usedMetrics returns the names of the metrics that the rules read.
+// usedMetrics returns the names of the metrics that the rules and their annotations read.
 func usedMetrics(t testing.TB) map[string]bool {
 	used := map[string]bool{}
-	for _, r := range rules(t) {
-		expr, err := ParseExpr(r.Expr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
-			if v, ok := n.(*parser.VectorSelector); ok {
-				used[v.Name] = true
-			}
-			return nil
-		})
-		for _, text := range r.Annotations {
-			for _, name := range metricName.FindAllString(text, -1) {
-				used[name] = true
-			}
+	for _, file := range RuleFiles {
+		for _, name := range metricName.FindAllString(readFile(t, "rules/"+file), -1) {
+			used[name] = true
 		}
 	}
 	return used
@@ -107,10 +89,10 @@ var ruleGroups = sync.OnceValues(func() (map[string]*rulefmt.RuleGroups, error) 
 	return all, nil
 })
 
-// textLoader loads the rules as Prometheus does.
-type textLoader struct{}
+// loader loads the rules as Prometheus does.
+type loader struct{}
 
-func (textLoader) Load(path string, _ bool, _ model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
+func (loader) Load(path string, _ bool, _ model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
 	all, err := ruleGroups()
 	if err != nil {
 		return nil, []error{err}
@@ -118,34 +100,15 @@ func (textLoader) Load(path string, _ bool, _ model.ValidationScheme) (*rulefmt.
 	return all[path], nil
 }
 
-func (textLoader) Parse(query string) (parser.Expr, error) { return ParseExpr(query) }
-
-// textlessLoader loads the rules without their annotations.
-type textlessLoader struct{ textLoader }
-
-func (l textlessLoader) Load(path string, _ bool, scheme model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
-	all, errs := l.textLoader.Load(path, false, scheme)
-	if len(errs) > 0 {
-		return nil, errs
-	}
-	textless := rulefmt.RuleGroups{Groups: slices.Clone(all.Groups)}
-	for i := range textless.Groups {
-		g := &textless.Groups[i]
-		g.Rules = slices.Clone(g.Rules)
-		for j := range g.Rules {
-			g.Rules[j].Annotations = nil
-		}
-	}
-	return &textless, nil
-}
+func (loader) Parse(query string) (parser.Expr, error) { return ParseExpr(query) }
 
 // loadRules returns the groups of all rules.
-func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorage, loader rulesapi.GroupLoader) (all []*rulesapi.Group) {
+func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorage) (all []*rulesapi.Group) {
 	t.Helper()
 	manager := rulesapi.NewManager(&rulesapi.ManagerOptions{
 		QueryFunc: rulesapi.EngineQueryFunc(engine, data), Appendable: data, Queryable: data,
 		Context: t.Context(), NotifyFunc: func(context.Context, string, ...*rulesapi.Alert) {},
-		Logger: promslog.NewNopLogger(), Parser: parser.NewParser(parser.Options{}), GroupLoader: loader,
+		Logger: promslog.NewNopLogger(), Parser: parser.NewParser(parser.Options{}), GroupLoader: loader{},
 		DefaultRuleQueryOffset: func() time.Duration { return 0 },
 	})
 	for _, file := range RuleFiles {
@@ -189,8 +152,6 @@ func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string,
 			}
 		}
 	}
-	put("kubeflap_build_info", nil, 1)
-	put("up", nil, 1)
 	for ref := range e.shown[replica] {
 		if !shown[ref] { // mark a series that is no longer exposed as stale, as Prometheus does
 			if _, err := app.Append(ref, labels.EmptyLabels(), at.UnixMilli(), math.Float64frombits(value.StaleNaN)); err != nil {
@@ -266,20 +227,4 @@ func (e *evaluator) evaluate(at time.Time) (firing []*rulesapi.Alert) {
 		}
 	}
 	return firing
-}
-
-// total returns the current sum of all series of a metric.
-func total(t *testing.T, c *cluster, name string) (sum float64) {
-	families, err := c.collector.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.Metric {
-			if f.GetName() == name {
-				sum += m.Counter.GetValue() + m.Gauge.GetValue()
-			}
-		}
-	}
-	return sum
 }

@@ -1,0 +1,240 @@
+package contract
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// scene is what happens to a cluster, and which alerts fire. Times count from the moment at which the first thing
+// happens.
+type scene struct {
+	// seen is what people see.
+	seen string
+	// nodes is the number of nodes, 6 if it is 0.
+	nodes int
+	// happens schedules what happens. A story can also be a recording.
+	happens func(*cluster)
+	file    string
+	// fires lists all alerts, one a line: "critical ServiceDown shop/web 1m-2m 10m-11m" fires at the earliest after 1 m
+	// and at the latest after 2 m, and ends between 10 and 11 m. Without the last period, the end is not checked. A line
+	// "maybe warning ServiceFlapping shop/web" permits an alert. Scrapes once a minute may delay an alert by 30 s.
+	fires string
+	// pages is how often the pager is notified.
+	pages int
+	// lasts is how long the alerts are watched after the last thing that happens. It is 30 minutes by default.
+	lasts time.Duration
+	// since is when Prometheus starts with an empty database. By default, it starts with the cluster.
+	since time.Duration
+	// faults is the number of root causes, 1 if it is 0.
+	faults int
+}
+
+// intervals lists the usual scrape intervals.
+var intervals = [3]time.Duration{15 * time.Second, 30 * time.Second, time.Minute}
+
+// server is a Prometheus. It scrapes and evaluates at the same interval, like most. An evaluation is 5 s before the next
+// scrape, which is the worst case.
+type server struct {
+	*evaluator
+	interval time.Duration
+	moments  []moment
+	alarms   []*alarm
+}
+
+// alarm is an alert that fired. to is 0 while it fires.
+type alarm struct {
+	labels   labels.Labels
+	from, to time.Duration
+}
+
+// name returns the severity, the name without its prefix, and the object.
+func (a *alarm) name() string {
+	l := a.labels
+	object := cmp.Or(strings.Trim(l.Get("namespace")+"/"+l.Get("service"), "/"), l.Get("node"), "-")
+	name := strings.TrimPrefix(l.Get(labels.AlertName), "Kubeflap")
+	words := []string{l.Get("severity"), name, object, l.Get("kind"), l.Get("resource"), l.Get("cluster")}
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")
+}
+
+// quietly is the interval between scrapes while nothing happens. Longer ones would let series become stale and alerts
+// resolve.
+const quietly = 3 * time.Minute
+
+func (x *scene) run(t *testing.T) {
+	t.Parallel()
+	all := x.tell(t)
+	for _, s := range all {
+		t.Run("scraped every "+s.interval.String(), func(t *testing.T) {
+			x.check(t, s)
+		})
+	}
+}
+
+// tell runs the story, with a Prometheus for each scrape interval.
+func (x *scene) tell(t *testing.T) (all []*server) {
+	c := x.begin(t)
+	for _, interval := range intervals {
+		if testing.Short() && interval != time.Minute {
+			continue
+		}
+		all = append(all, &server{evaluator: newEvaluator(t), interval: interval})
+	}
+	end := slices.MaxFunc(c.busy, time.Time.Compare).Add(cmp.Or(x.lasts, 30*time.Minute))
+	for at := c.zero.Add(-c.zero.Sub(c.now).Truncate(5 * time.Second)); at.Before(end); at = at.Add(5 * time.Second) {
+		since, busy := at.Sub(c.zero), c.isBusy(at)
+		if x.since != 0 && since < x.since {
+			continue
+		}
+		scrapes := slices.DeleteFunc(slices.Clone(all), func(s *server) bool { return since%s.period(busy) != 0 })
+		evaluates := slices.DeleteFunc(slices.Clone(all), func(s *server) bool { return (since+5*time.Second)%s.period(busy) != 0 })
+		if len(scrapes)+len(evaluates) == 0 {
+			continue
+		}
+		c.runUntil(at)
+		if len(scrapes) > 0 {
+			c.scrape(at, scrapes)
+		}
+		for _, s := range evaluates {
+			s.evaluates(at, since)
+		}
+	}
+	return all
+}
+
+func (s *server) period(busy bool) time.Duration {
+	if busy {
+		return s.interval
+	}
+	return quietly
+}
+
+func (c *cluster) scrape(at time.Time, all []*server) {
+	for _, r := range c.replicas {
+		g := r.gathered()
+		for _, s := range all {
+			s.scrape(at, g, r.name, r.target...)
+		}
+	}
+	for _, other := range c.others {
+		other.scrape(at, all)
+	}
+}
+
+func (s *server) evaluates(at time.Time, since time.Duration) {
+	m := moment{at: since}
+	for _, a := range s.evaluate(at) {
+		m.firing = append(m.firing, a.Labels)
+	}
+	for _, l := range m.firing {
+		if !slices.ContainsFunc(s.alarms, func(a *alarm) bool { return a.to == 0 && labels.Equal(a.labels, l) }) {
+			s.alarms = append(s.alarms, &alarm{labels: l, from: since})
+		}
+	}
+	for _, a := range s.alarms {
+		if a.to == 0 && !slices.ContainsFunc(m.firing, func(l labels.Labels) bool { return labels.Equal(a.labels, l) }) {
+			a.to = since
+		}
+	}
+	s.moments = append(s.moments, m)
+}
+
+// begin returns the cluster of the story.
+func (x *scene) begin(t *testing.T) *cluster {
+	if x.file != "" {
+		return replayed(t, x.file)
+	}
+	c := populated(cmp.Or(x.nodes, 6), func(c *cluster) {
+		for i, name := range []string{"web", "cart", "search", "store", "mail"} {
+			c.deploy("shop", name, []int{3, 3, 5, 1, 2}[i])
+		}
+		c.daemons("monitoring", "exporter")
+	})
+	x.happens(c)
+	return c
+}
+
+var expectedLine = regexp.MustCompile(`^(.+?) (\d\w*)-(\d\w*)(?: (\d\w*)-(\d\w*))?$`)
+
+func (x *scene) check(t *testing.T, s *server) {
+	fired := slices.Clone(s.alarms)
+	for line := range strings.Lines(x.fires) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "maybe "); ok || line == "" {
+			fired = slices.DeleteFunc(fired, func(a *alarm) bool { return a.is(name) })
+			continue
+		}
+		m := expectedLine.FindStringSubmatch(line)
+		if m == nil {
+			t.Fatalf("cannot read %q", line)
+		}
+		i := slices.IndexFunc(fired, func(a *alarm) bool { return a.is(m[1]) })
+		if i < 0 {
+			t.Errorf("does not fire: %s", line)
+			continue
+		}
+		if !s.fits(fired[i], m[2:]) {
+			t.Errorf("fires %s, want %s", fired[i], line)
+		}
+		fired = slices.Delete(fired, i, i+1)
+	}
+	for _, a := range fired {
+		t.Errorf("unexpected %s", a)
+	}
+	x.checkNotifications(t, s)
+}
+
+// is reports whether an alert has a name. An asterisk in it stands for anything.
+func (a *alarm) is(name string) bool {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(name), `\*`, ".*")
+	return regexp.MustCompile("^" + pattern + "$").MatchString(a.name())
+}
+
+func (a *alarm) String() string { return fmt.Sprintf("%s %s-%s", a.name(), a.from, a.to) }
+
+// fits reports whether an alert begins and ends in two periods.
+func (s *server) fits(a *alarm, periods []string) bool {
+	var limits [4]time.Duration
+	for i, text := range periods {
+		if d, err := model.ParseDuration(text); err == nil {
+			limits[i] = time.Duration(d)
+		}
+	}
+	if s.interval == time.Minute {
+		limits[1] += 30 * time.Second
+	}
+	if a.from < limits[0] || a.from > limits[1] {
+		return false
+	}
+	return limits[3] == 0 || a.to >= limits[2] && a.to <= limits[3]+2*s.interval
+}
+
+// checkNotifications checks that there are few alerts and pages for one fault.
+func (x *scene) checkNotifications(t *testing.T, s *server) {
+	names, pages, last := setOf(), 0, -time.Hour
+	for _, a := range s.alarms {
+		names[a.labels.Get(labels.AlertName)] = true
+	}
+	if len(names) > 3*cmp.Or(x.faults, 1) {
+		t.Errorf("%d alerts fire for one fault: %v", len(names), names)
+	}
+	for _, m := range notified(t, example(t), atWork, s.moments) {
+		if m.receiver != "pager" || len(m.firing) == 0 {
+			continue
+		}
+		if pages++; m.at-last < 10*time.Minute && x.faults < 2 {
+			t.Errorf("pages after %s and after %s", last, m.at)
+		}
+		last = m.at
+	}
+	if pages != x.pages {
+		t.Errorf("%d pages, want %d", pages, x.pages)
+	}
+}
