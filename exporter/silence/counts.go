@@ -80,7 +80,7 @@ func (n *node) endedBy(t time.Time, shown time.Duration) *Silence {
 // NodeRemoved forgets a Node that was deleted at t.
 func (h *Store) NodeRemoved(name string, t time.Time) {
 	delete(h.nodes, name)
-	if n := h.latest[name]; n != nil {
+	if n := h.starts[name]; n != nil {
 		n.gone = t
 	}
 }
@@ -146,7 +146,7 @@ func (n *node) fold(some int, h *Store) {
 
 // Sweep drops the silences whose verdicts can no longer be revised, and keeps only their counts.
 func (h *Store) Sweep(t time.Time) {
-	h.classify(t)
+	h.classify(t, h.Settings.Period)
 	for _, n := range h.nodes {
 		some := slices.IndexFunc(n.revisable, func(x *Silence) bool { return x.Ended.IsZero() || t.Sub(x.Ended) <= revisableFor })
 		if some < 0 {

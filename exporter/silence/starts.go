@@ -34,12 +34,15 @@ type latest struct {
 	until [verdict.NumClasses]time.Time
 }
 
+// starts holds the newest silence of each node in which the node was lost.
+type starts map[string]*latest
+
 // Starts reports the silences at t that are longer than the grace period, and which classes of silences no longer hold.
 // It is sorted by node and class.
-func (h *Store) Starts(t time.Time) (all []Start) {
-	h.classify(t)
-	for _, name := range slices.Sorted(maps.Keys(h.latest)) {
-		n := h.latest[name]
+func (h starts) Starts(t time.Time, gracePeriod time.Duration) (all []Start) {
+	h.classify(t, gracePeriod)
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		n := h[name]
 		for class, until := range n.until {
 			switch {
 			case verdict.Class(class) == n.class:
@@ -53,21 +56,21 @@ func (h *Store) Starts(t time.Time) (all []Start) {
 }
 
 // classify updates the classes of the newest silences, and forgets the nodes that have nothing to report.
-func (h *Store) classify(t time.Time) {
-	for name, n := range h.latest {
-		is := n.classAt(t, h.Settings.Period)
+func (h starts) classify(t time.Time, gracePeriod time.Duration) {
+	for name, n := range h {
+		is := n.classAt(t, gracePeriod)
 		for _, class := range [...]verdict.Class{n.class, is} {
 			if class < verdict.ClassDeleted {
 				n.until[class] = t.Add(endShown)
 			}
 		}
 		n.class = is
-		if n.Silence != nil && !n.Ended.IsZero() && (n.Unseen || n.Ended.Sub(n.Began) > h.Settings.Period) {
+		if n.Silence != nil && !n.Ended.IsZero() && (n.Unseen || n.Ended.Sub(n.Began) > gracePeriod) {
 			n.until[n.decided()] = n.Ended.Add(endShown) // it may have been longer than the grace period between two calls only
 		}
 		isOver := n.Silence == nil || !n.gone.IsZero() || !n.IsOngoing()
 		if isOver && is == verdict.NumClasses && !slices.ContainsFunc(n.until[:], t.Before) {
-			delete(h.latest, name)
+			delete(h, name)
 		}
 	}
 }
@@ -100,14 +103,14 @@ func (n *latest) decided() verdict.Class {
 }
 
 // begin records a new silence.
-func (h *Store) begin(s *Silence) {
-	n := h.latest[s.Node]
+func (h *starts) begin(s *Silence) {
+	n := (*h)[s.Node]
 	if n == nil {
-		if h.latest == nil {
-			h.latest = map[string]*latest{}
+		if *h == nil {
+			*h = starts{}
 		}
 		n = &latest{class: verdict.NumClasses}
-		h.latest[s.Node] = n
+		(*h)[s.Node] = n
 	}
 	n.Silence, n.gone = s, time.Time{}
 }

@@ -39,8 +39,7 @@ type Store struct {
 	lost, arrived List
 	// The map nodes holds the existing nodes with silences or late heartbeats.
 	nodes map[string]*node
-	// The map latest holds the newest silence of each node in which the node was lost.
-	latest map[string]*latest
+	starts
 	// counting is the time of the last call of StartCounting. Older silences are not counted.
 	counting time.Time
 }
@@ -97,7 +96,7 @@ func (h *Store) insert(s *Silence) {
 func (h *Store) Remove(s *Silence) {
 	n, isS := h.of(s.Node), func(x *Silence) bool { return x == s }
 	h.lost, n.revisable, h.arrived = slices.DeleteFunc(h.lost, isS), slices.DeleteFunc(n.revisable, isS), slices.DeleteFunc(h.arrived, isS)
-	if x := h.latest[s.Node]; x != nil && x.Silence == s {
+	if x := h.starts[s.Node]; x != nil && x.Silence == s {
 		x.Silence = nil
 	}
 }

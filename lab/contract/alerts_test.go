@@ -126,7 +126,7 @@ func endpointAlerts() []scene {
 			},
 			fires: `warning EndpointsPropagationSlow - 5m-15m
 				warning ServiceFlapping shop/web 2m-6m
-				warning ServiceFlapping shop/search 2m-6m`, faults: 2,
+				warning ServiceFlapping shop/search 2m-8m`, faults: 2,
 		},
 	}
 }

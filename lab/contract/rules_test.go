@@ -44,7 +44,7 @@ func TestNothingOfTheTargetSurvives(t *testing.T) {
 	allowed := []string{"cluster", "kind", "namespace", "node", "resource", "scope", "service", "severity"}
 	for _, r := range rules(t) {
 		for _, l := range r.Labels {
-			ok := slices.Contains(allowed, l) || r.File == "kubeflap.yaml" && l == "job" || r.Record != "" && (l == "cause" || l == "verdict")
+			ok := slices.Contains(allowed, l) || r.File == "kubeflap.yaml" && l == "job" || r.Record != "" && (l == "class" || l == "verdict")
 			if !ok {
 				t.Errorf("%s, %s: the results keep the label %q", r.File, r.Name(), l)
 			}

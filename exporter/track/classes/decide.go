@@ -58,7 +58,7 @@ func (q *Classes) classOf(l *Loss) (is cause.Class, final bool) {
 		return cause.Planned, true
 	case !l.byOwner || l.owner == event.WorkloadName{}:
 		return cause.Unplanned, true
-	case q.wantsNone(l.owner):
+	case wantsNone(q.workloads, l.owner):
 		return cause.ScaledToZero, true
 	}
 	t := l.Change.Time
@@ -71,8 +71,8 @@ func (q *Classes) classOf(l *Loss) (is cause.Class, final bool) {
 	return cause.Unplanned, same
 }
 
-func (q *Classes) wantsNone(w event.WorkloadName) bool {
-	replicas, known := q.workloads.Wants(w)
+func wantsNone(all workloadFacts, w event.WorkloadName) bool {
+	replicas, known := all.Wants(w)
 	return known && replicas == 0
 }
 
@@ -83,7 +83,7 @@ func (q *Classes) classOfOutage(o *Outage) cause.Class {
 		return cause.ScaledToZero
 	case o.Found, len(o.made) == 0:
 		return o.Class
-	case !slices.ContainsFunc(o.owners, func(w event.WorkloadName) bool { return !q.wantsNone(w) }):
+	case !slices.ContainsFunc(o.owners, func(w event.WorkloadName) bool { return !wantsNone(q.workloads, w) }):
 		return cause.ScaledToZero
 	}
 	class := cause.NumClasses

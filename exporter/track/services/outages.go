@@ -11,6 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -35,38 +36,38 @@ func (x *Services) OutageStarts(into []OutageStart) []OutageStart {
 	}
 	for _, s := range x.inOrder() {
 		if s.Current {
-			into = x.appendStarts(into, s.Name, s.Over, s.Outage)
+			into = appendStarts(into, x.watches, s.Name, s.Over, s.Outage)
 		}
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(x.over), func(a, b transition.Service) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	}) {
-		into = x.appendStarts(into, name, x.over[name], nil)
+		into = appendStarts(into, x.watches, name, x.over[name], nil)
 	}
 	return into
 }
 
-func (x *Services) appendStarts(into []OutageStart, name transition.Service, ended [cause.NumClasses]event.Moment, ongoing *classes.Outage) []OutageStart {
+func appendStarts(into []OutageStart, w *watches.Watches, name transition.Service, ended [cause.NumClasses]event.Moment, ongoing *classes.Outage) []OutageStart {
 	for class, at := range ended {
 		if ongoing != nil && ongoing.Class == cause.Class(class) {
 			into = append(into, OutageStart{name, ongoing.Class, ongoing.Since})
-		} else if at != 0 && x.watches.Now().Sub(x.watches.Time(at)) <= keepOver {
+		} else if at != 0 && w.Now().Sub(w.Time(at)) <= keepOver {
 			into = append(into, OutageStart{Service: name, Class: cause.Class(class)})
 		}
 	}
 	return into
 }
 
-// keepStarts keeps the outages of a deleted Service for OutageStarts.
-func (x *Services) keepStarts(s *service, t time.Time) {
-	maps.DeleteFunc(x.over, func(_ transition.Service, ended [cause.NumClasses]event.Moment) bool {
-		return t.Sub(x.watches.Time(slices.Max(ended[:]))) > keepOver
+// keep keeps the outages of a Service that was deleted at t.
+func (all over) keep(s *service, t time.Time, w *watches.Watches) {
+	maps.DeleteFunc(all, func(_ transition.Service, ended [cause.NumClasses]event.Moment) bool {
+		return t.Sub(w.Time(slices.Max(ended[:]))) > keepOver
 	})
 	if s.Outage != nil {
-		s.Over[s.Outage.Class] = x.watches.Moment(t)
+		s.Over[s.Outage.Class] = w.Moment(t)
 	}
 	if s.Over != ([cause.NumClasses]event.Moment{}) {
-		x.over[s.Name] = s.Over
+		all[s.Name] = s.Over
 	}
 }
 
@@ -79,9 +80,9 @@ type Outage struct {
 }
 
 // Outages returns each ongoing outage that began by t, by the UID of the Service.
-func (x *Services) Outages(t time.Time) map[event.UID]Outage {
+func (r *registry) Outages(t time.Time) map[event.UID]Outage {
 	all := map[event.UID]Outage{}
-	for _, s := range x.all {
+	for _, s := range r.all {
 		if o := s.Outage; s.Current && o != nil && !o.Since.After(t) {
 			all[s.UID] = Outage{o.Since, o.Class.String(), o.Found}
 		}

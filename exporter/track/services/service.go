@@ -151,7 +151,7 @@ func (x *Services) makeCurrent(old *service, name transition.Service, uid event.
 // are not reported.
 func (x *Services) retire(s *service, e event.Event) {
 	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.Name, Earliest: x.watches.NotBefore(e.Kind, e.Seen)})
-	x.keepStarts(s, e.Seen)
+	x.over.keep(s, e.Seen, x.watches)
 	s.Current = false
 	if c := s.clients; c != nil {
 		clear(c.updating)

@@ -78,6 +78,8 @@ func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 // recordOf returns the node's current incident. If there is none, it assigns the node to an incident of several nodes,
 // or to an incident of its own.
 func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
+	// If a node was lost since then, this loss may have the same cause.
+	lately := t.Add(-max(l.Silences.Settings.CommonCauseWindow(), ledger.Quiet))
 	// The grace period may be too short even for punctual heartbeats.
 	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Settings.Undisturbed()
 	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
@@ -95,13 +97,13 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 		s.Kind, s.Name = incident.KindControllerManager, "kube-controller-manager"
 	case short:
 		s.Kind, s.Name = incident.KindGracePeriod, "kube-controller-manager"
-	case n.silence != nil && n.silence.ClockBack > 0 && l.lostLately(t) && l.Find(incident.ClocksSubject(), t) != nil:
+	case n.silence != nil && n.silence.ClockBack > 0 && wasLostSince(l.lost, lately) && l.Find(incident.ClocksSubject(), t) != nil:
 		s = incident.ClocksSubject()
 	case gap > 0 && !x.Found && n.silence != nil && n.silence.Ended.IsZero():
 		if near, ok := l.ControlPlaneNear(n.silence.Began, t); ok {
 			s = near
 		}
-	case gap > 0 && !x.Found && l.lostLately(t) && l.Find(incident.ControlPlaneSubject(), t) != nil:
+	case gap > 0 && !x.Found && wasLostSince(l.lost, lately) && l.Find(incident.ControlPlaneSubject(), t) != nil:
 		s = incident.ControlPlaneSubject() // the start of the silence is unknown
 	}
 	n.record = l.Begin(s, t, x.Trigger)
@@ -110,11 +112,9 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	return n.record
 }
 
-// lostLately reports whether a node was lost shortly before t. A loss at t may then have the same cause.
-func (l *Nodes) lostLately(t time.Time) bool {
-	lately := max(l.Silences.Settings.CommonCauseWindow(), ledger.Quiet)
-	for _, at := range l.lost {
-		if t.Sub(at) <= lately {
+func wasLostSince(lost map[*node]time.Time, t time.Time) bool {
+	for _, at := range lost {
+		if !at.Before(t) {
 			return true
 		}
 	}
