@@ -196,8 +196,8 @@ func nodeAlerts() []scene {
 const (
 	// mayFlap permits the warnings about Services that lose addresses with a node.
 	mayFlap = "maybe warning ServiceFlapping *"
-	// mayLose permits the warnings that accompany a critical alert about nodes.
-	mayLose = "maybe critical ControlPlaneFault -\nmaybe warning ControlPlaneFault -\nmaybe warning NodeLost *\n" + mayFlap
+	// mayLose permits what accompanies a critical alert about nodes, which inhibits it.
+	mayLose = "maybe critical ControlPlaneFault -\nmaybe warning ControlPlaneFault -\nmaybe warning NodeLost *\nmaybe warning ServiceBudgetBurning *\n" + mayFlap
 )
 
 // slowKubelet makes a kubelet renew its Lease every 45 s.
