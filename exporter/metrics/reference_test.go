@@ -48,7 +48,7 @@ A lost address and an outage of a Service each have a class, which says whether 
 | class | meaning |
 | --- | --- |
 | ` + "`unplanned`" + ` | nothing below explains it. Every outage begins so, unless the explanation was seen before |
-| ` + "`planned`" + ` | the departure of the node was announced before, or the pod was evicted through the Eviction API from a cordoned node ([details](verdicts.md)) |
+| ` + "`planned`" + ` | the departure of the node was announced before, or the pod was evicted through the Eviction API from a cordoned node ([details](verdicts.md)), or the replicas of its owner fell in the 10 minutes before. Only as many pods count as the replicas fell by |
 | ` + "`rollout`" + ` | the pods' owner deleted the pod, and pods with another ` + "`pod-template-hash` or `controller-revision-hash`" + ` appeared, or the owner's template changed in the 10 minutes before |
 | ` + "`scaled_to_zero`" + ` | the pods' owners want no pods. Only known if kubeflap can watch Deployments and StatefulSets |
 | ` + "`found`" + ` | the Service had no ready address when kubeflap started. Not counted as an outage |

@@ -77,7 +77,7 @@ func endpointAlerts() []scene {
 				o := c.managesByHand("db", true)
 				c.at(0, func() { o.writes(c, nil, "kube-controller-manager") })
 			},
-			fires: "critical EndpointsOverwritten shop/db 0s-1m30s 15m-19m\nmaybe warning SelectorConflict shop/db\nmaybe warning EndpointsWrong shop/db foreign", pages: 1,
+			fires: "critical EndpointsOverwritten shop/db 0s-1m30s 15m-19m\nmaybe warning SelectorConflict shop/db", pages: 1,
 		},
 		{
 			seen: "somebody clears the addresses of a Service without a selector", happens: func(c *cluster) {

@@ -24,7 +24,7 @@ func days() []scene {
 			c.at(hours(0.2), func() { c.replicas[0].restart(10*time.Second, false) })
 			c.at(hours(0.4), func() { c.replicas[0].restart(10*time.Second, true) })
 			c.at(hours(0.5), func() { c.scale(few, 5); c.scale(none, 3) })
-		}, fires: "maybe warning ServiceFlapping shop/search"},
+		}},
 		{seen: "nodes are drained, deleted and replaced", happens: func(c *cluster) {
 			for i := range 4 {
 				c.at(hours(0.2*float64(i)), func() {

@@ -25,6 +25,8 @@ type workloadFacts interface {
 	Wants(w event.WorkloadName) (replicas int32, known bool)
 	// RolledOut reports whether the workload's template changed between the two times.
 	RolledOut(w event.WorkloadName, since, until time.Time) bool
+	// ScaledDown reports whether the workload gave up a pod because its replicas fell after `since`.
+	ScaledDown(w event.WorkloadName, pod event.UID, since time.Time) bool
 	// EmptyFor reports whether a workload has 0 replicas and pod labels that the selector matches.
 	EmptyFor(namespace string, selector pods.Selector) bool
 }

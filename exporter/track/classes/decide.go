@@ -63,6 +63,9 @@ func (q *Classes) classOf(l *Loss) (is cause.Class, final bool) {
 	}
 	t := l.Change.Time
 	began := t.Add(-rolloutBefore)
+	if q.workloads.ScaledDown(l.owner, l.Change.ID, began) {
+		return cause.Planned, true
+	}
 	_, other := q.pods.Appeared(l.owner, l.revision, began)
 	same, _ := q.pods.Appeared(l.owner, l.revision, t)
 	if other || q.workloads.RolledOut(l.owner, began, q.watches.Now()) {

@@ -29,6 +29,24 @@ func (x *Workloads) RolledOut(w event.WorkloadName, since, until time.Time) bool
 	})
 }
 
+// ScaledDown reports whether a workload gave up a pod because its replicas fell after `since`. A fall explains only as many
+// pods as the difference, so ask only about pods that their owner may have deleted.
+func (x *Workloads) ScaledDown(w event.WorkloadName, pod event.UID, since time.Time) bool {
+	is := x.find(w)
+	if is == nil {
+		return false
+	}
+	if slices.ContainsFunc(is.falls, func(f fall) bool { return slices.Contains(f.pods, pod) }) {
+		return true
+	}
+	i := slices.IndexFunc(is.falls, func(f fall) bool { return !x.watches.Time(f.at).Before(since) && len(f.pods) < int(f.by) })
+	if i < 0 {
+		return false
+	}
+	is.falls[i].pods = append(is.falls[i].pods, pod)
+	return true
+}
+
 // EmptyFor reports whether a Service selects the pods of a workload that wants none, and of no workload that wants some.
 // It returns false if it is unknown.
 func (x *Workloads) EmptyFor(namespace string, selector pods.Selector) bool {

@@ -3,6 +3,7 @@
 package workloads
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -35,11 +36,20 @@ type workload struct {
 	generation int64
 	// revision is a hash of updateRevision, or 0 if the latter is empty.
 	revision uint64
-	// updates holds the times of the last updates, in order.
+	// updates holds the times of the last updates, in order. falls holds the last falls of the replicas.
 	updates  []event.Moment
+	falls    []fall
 	replicas int32
 	// seen is set if the workload has been seen since the last list began.
 	seen bool
+}
+
+// fall is a fall of the replicas by a number of pods. It explains that as many pods left. pods holds those that it has
+// explained.
+type fall struct {
+	at   event.Moment
+	by   int32
+	pods []event.UID
 }
 
 // New returns an empty Workloads.
@@ -80,6 +90,10 @@ func (w *workload) set(o *event.Workload, watched bool, now event.Moment) {
 		o.Resource == event.KindDeployment && o.Generation > w.generation && o.Replicas == w.replicas
 	if updated && watched {
 		w.noteUpdate(now)
+	}
+	if by := w.replicas - o.Replicas; by > 0 && watched {
+		w.falls = slices.DeleteFunc(w.falls, func(f fall) bool { return time.Duration(now-f.at) > remembered })
+		w.falls = append(w.falls, fall{at: now, by: by})
 	}
 	w.seen, w.replicas, w.generation, w.revision = true, o.Replicas, o.Generation, revision
 }
