@@ -129,9 +129,9 @@ func controlPlanes() []scene {
 			fires: `warning NodeLost node-3 17m-19m 24m-37m
 				critical EndpointsOverwritten kube-system/kube-controller-manager 5m-6m30s
 				critical EndpointsOverwritten kube-system/kube-scheduler 5m-6m30s
-				maybe warning * kube-system/*
+				maybe warning SelectorConflict kube-system/*
 				maybe critical ServiceDown kube-system/*
-				maybe warning EndpointsWrong *`, pages: 2,
+				maybe warning EndpointsWrong shop ready_on_lost_node`, pages: 2,
 		},
 		{
 			seen: "the clock of a node is wrong",
