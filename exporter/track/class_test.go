@@ -180,3 +180,12 @@ func TestServicesWithoutReadyAddressesAtTheStart(t *testing.T) {
 	s.at(400)
 	s.counted("found", cause.ScaledToZero, 0, 0, 0)
 }
+
+// TestCountersThatGoOnBeginAgain checks since when the counters of an ongoing outage count after a restart of the counting.
+func TestCountersThatGoOnBeginAgain(t *testing.T) {
+	s := startsWeb(t)
+	s.at(10).modified(aWorkload(event.KindDeployment, "web", 0))
+	s.deletes().at(400).StartCounting(s.now)
+	s.at(460)
+	equal(t, "since", s.service("web").ClassSince[cause.ScaledToZero], clock(400))
+}

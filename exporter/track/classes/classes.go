@@ -188,7 +188,8 @@ func (q *Classes) Counted(s *Service) Counts {
 // StartCounting sets the counters of a Service to zero. An outage whose class is not final has not been counted yet.
 func (q *Classes) StartCounting(s *Service) {
 	s.Counts, s.ClassSince = Counts{}, [cause.NumClasses]event.Moment{}
-	if s.Outage != nil && s.Outage.final {
-		s.Outage.counted = q.clock()
+	if o := s.Outage; o != nil && o.final && !o.Found {
+		o.counted = q.clock()
+		q.noteCounted(s, o.Class)
 	}
 }

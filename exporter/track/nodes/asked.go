@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/departure"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
@@ -111,11 +112,24 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 // Announced describes the announcement of the node's removal, drain or reboot that was in effect at t, such as a taint.
 // It returns an empty string if there was no announcement.
 func (x *Nodes) Announced(name string, t time.Time) string {
-	n := x.existing(name)
-	if n == nil {
-		return ""
+	d, t := x.departureOf(name, t)
+	return d.Announced(t)
+}
+
+// departureOf returns the departure of a node, even if the Node was deleted recently, and the time to ask it about. What
+// was announced when a Node was deleted counts until its pods are gone.
+func (x *Nodes) departureOf(name string, t time.Time) (*departure.Departure, time.Time) {
+	if n := x.existing(name); n != nil {
+		return &n.departure, t
 	}
-	return n.departure.Announced(t)
+	i := x.former.newest(name)
+	if i < 0 || t.Sub(x.former[i].deleted) > departedFor {
+		return &departure.Departure{}, t
+	}
+	if deleted := x.former[i].deleted; deleted.Before(t) {
+		t = deleted
+	}
+	return &x.former[i].departure, t
 }
 
 // AnnouncedFailure is like Announced, for a failure of the node that made a pod not ready at t. The announcement must have
@@ -129,11 +143,8 @@ func (x *Nodes) AnnouncedFailure(name string, why cause.Cause, t time.Time) stri
 
 // AnnouncedEviction is like Announced, for a pod that was evicted through the Eviction API at t.
 func (x *Nodes) AnnouncedEviction(name string, t time.Time) string {
-	n := x.existing(name)
-	if n == nil {
-		return ""
-	}
-	return n.departure.AnnouncedEviction(t)
+	d, t := x.departureOf(name, t)
+	return d.AnnouncedEviction(t)
 }
 
 // Trigger returns a value that identifies the node's failure. `why` is the cause of the failure. ok is false if the

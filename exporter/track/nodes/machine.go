@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/departure"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -44,22 +45,27 @@ const (
 	// keptFor is the time for which a deleted Node's machine is kept. maxKept is the maximum number of these machines.
 	keptFor = time.Hour
 	maxKept = 1000
+	// departedFor is the time after a Node's deletion for which the announcement of its departure explains the losses of its
+	// pods. The pod garbage collector deletes the pods of a deleted Node after about a minute (gcCheckPeriod and
+	// quarantineTime in pkg/controller/podgc).
+	departedFor = 10 * time.Minute
 	// `initialised` is the longest time that the cloud controller manager needs to set the providerID of a new Node.
 	initialised = 5 * time.Minute
 )
 
-// former holds the machines of the Nodes that were deleted in the last hour, oldest first.
+// former holds the machines and the announcements of the Nodes that were deleted in the last hour, oldest first.
 type former []formerNode
 
 type formerNode struct {
-	name    string
-	is      machine
-	deleted time.Time
+	name      string
+	is        machine
+	departure departure.Departure
+	deleted   time.Time
 }
 
 // add records a Node's deletion.
-func (f *former) add(name string, is machine, t time.Time) {
-	all := append(*f, formerNode{name, is, t})
+func (f *former) add(name string, is machine, d departure.Departure, t time.Time) {
+	all := append(*f, formerNode{name, is, d, t})
 	recent := slices.IndexFunc(all, func(x formerNode) bool { return t.Sub(x.deleted) <= keptFor })
 	*f = slices.Delete(all, 0, max(recent, len(all)-maxKept))
 }

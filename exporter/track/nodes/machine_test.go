@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/departure"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -35,7 +36,7 @@ func TestANodeOfTheSameName(t *testing.T) {
 		{"no boot is known yet", identity("a", aws), identity("", aws), time.Hour, 0, false},
 	} {
 		var f former
-		f.add("node-1", c.was, zero)
+		f.add("node-1", c.was, departure.Departure{}, zero)
 		c.is.since, c.is.again = zero, true
 		if got, ok := f.compare("node-1", &c.is, zero.Add(c.age)); got != c.want || ok != c.ok {
 			t.Errorf("%s: %d %t, want %d %t", c.name, got, ok, c.want, c.ok)
@@ -48,8 +49,8 @@ func TestANodeOfTheSameName(t *testing.T) {
 
 func TestDeletedNodesAreForgotten(t *testing.T) {
 	var f former
-	f.add("node-1", identity("a", ""), zero)
-	f.add("node-1", identity("b", ""), zero.Add(time.Minute))
+	f.add("node-1", identity("a", ""), departure.Departure{}, zero)
+	f.add("node-1", identity("b", ""), departure.Departure{}, zero.Add(time.Minute))
 	again := func(name string, minutes int) transition.Machine {
 		is := identity("b", "")
 		m, _ := f.compare(name, &is, zero.Add(time.Duration(minutes)*time.Minute))
@@ -65,7 +66,7 @@ func TestDeletedNodesAreForgotten(t *testing.T) {
 		t.Errorf("compared with an older one: %d", m)
 	}
 	for range 3 * maxKept {
-		f.add("node-3", machine{}, zero.Add(time.Hour))
+		f.add("node-3", machine{}, departure.Departure{}, zero.Add(time.Hour))
 	}
 	if n := len(f); n != maxKept {
 		t.Errorf("%d are remembered", n)

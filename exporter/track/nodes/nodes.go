@@ -17,7 +17,7 @@ import (
 // Nodes holds a cluster's nodes.
 type Nodes struct {
 	heartbeats
-	// `former` holds the machines of deleted Nodes.
+	// `former` holds the machines and the announcements of deleted Nodes.
 	former former
 	// `pods` counts the running pods of each node, except DaemonSet pods and static pods.
 	pods map[string]int
@@ -147,7 +147,7 @@ func (x *Nodes) forget(n *node) {
 	earliest := x.watches.NotBefore(event.KindNode, now)
 	x.endSilence(n, earliest, false)
 	x.found.Add(transition.NodeRemoved{OfNode: n.at(now), Earliest: earliest})
-	x.former.add(n.name, n.machine, now)
+	x.former.add(n.name, n.machine, n.departure, now)
 	x.checks.forget(n)
 	x.missing = slices.DeleteFunc(x.missing, func(m *node) bool { return m == n })
 	x.labelled.replace(n.labels, nil)

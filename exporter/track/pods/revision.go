@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -80,13 +81,8 @@ func (a *appearances) forget(t time.Time) {
 	}
 	a.forgotten = t
 	for w, all := range a.of {
-		newest := all[0].at
-		for _, x := range all[1:] {
-			if x.at.After(newest) {
-				newest = x.at
-			}
-		}
-		if t.Sub(newest) > appearedFor {
+		a.of[w] = slices.DeleteFunc(all, func(x appearance) bool { return t.Sub(x.at) > appearedFor })
+		if len(a.of[w]) == 0 {
 			delete(a.of, w)
 		}
 	}

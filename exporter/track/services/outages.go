@@ -101,7 +101,7 @@ func (x *Services) FindOutages(t time.Time) {
 	}
 	x.listed = true
 	for _, s := range x.inOrder() {
-		if !s.Current || s.Count[losses.Ready] > 0 || s.Outage != nil || s.kind == "ExternalName" {
+		if !s.Current || s.Count[losses.Ready] > 0 || s.Outage != nil || !s.needsAddresses() {
 			continue
 		}
 		if o, ok := x.restored[s.UID]; ok {

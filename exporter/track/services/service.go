@@ -43,6 +43,10 @@ func newService(name transition.Service, uid event.UID) *service {
 // Exists reports whether the Service has been seen and has not been deleted.
 func (s *service) Exists() bool { return s.Current }
 
+// needsAddresses reports whether the lack of ready addresses is an outage. The DNS name of a Service of type ExternalName
+// refers to another name.
+func (s *service) needsAddresses() bool { return s.kind != "ExternalName" }
+
 // owned identifies a Service. The uid is zero for the current Service with this name. Otherwise, kubeflap knows the
 // Service only as the owner of a slice: it has not been seen yet, or has been replaced by another Service with the same
 // name.
@@ -123,7 +127,9 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 		s.Current, s.created, s.Over = true, e.Seen, x.over[name]
 		delete(x.over, name)
 	}
-	s.kind, s.publish, s.Selector = o.Type, o.PublishNotReady, selector
+	if s.kind, s.publish, s.Selector = o.Type, o.PublishNotReady, selector; s.Outage != nil && !s.needsAddresses() {
+		x.losses.EndOutage(&s.Service, e.Seen, x.watches.Live(e.Kind, e.Seen))
+	}
 	x.losses.Check(&s.Service, e.Seen)
 }
 

@@ -153,7 +153,7 @@ func (x *Services) endOutage(s *service, t time.Time) {
 // settle completes an event after all addresses have their new states. It resolves the losses whose cause is already
 // certain, and begins or ends an outage.
 func (x *Services) settle(u *update) {
-	if u.readyBefore > 0 && u.Count[losses.Ready] == 0 && !u.Quiet {
+	if u.readyBefore > 0 && u.Count[losses.Ready] == 0 && !u.Quiet && u.needsAddresses() {
 		x.losses.BeginOutage(&u.Service, u.At, x.watches.Live(x.losses.ReadFrom, u.At), u.lost)
 	}
 	x.losses.SettleCertain(u.lost)
