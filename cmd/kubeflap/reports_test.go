@@ -23,6 +23,12 @@ type publicReport struct {
 	never, says string
 }
 
+const (
+	// sharedPaths matches incidents of nodes that stall together. onePath matches texts that exclude what they share.
+	sharedPaths = `^((shared_path|undecided) [\d,]+(; |$))+$`
+	onePath     = `sent their heartbeats on time|etcd works|nor in etcd`
+)
+
 // TestReports replays recordings of public bug reports.
 func TestReports(t *testing.T) {
 	for _, x := range []publicReport{
@@ -59,6 +65,20 @@ func TestReports(t *testing.T) {
 			file: "static-pod-mirror-recreated-every-11s",
 			from: map[int]string{0: `^$`, 360: `^workload kube-system/`},
 			says: `the pods were replaced again and again`,
+		},
+		{
+			// Three times, four of nine nodes stall together, and one or two of them are lost.
+			file:  "stalls-one-node-lost-three-late",
+			from:  map[int]string{0: `^$`, 660: sharedPaths},
+			never: onePath,
+			says:  `the heartbeats of 4 of 9 nodes became late within`,
+		},
+		{
+			// Five of nine nodes stall together, and two of them are lost.
+			file:  "stall-two-nodes-lost-three-late",
+			from:  map[int]string{0: `^$`, 780: sharedPaths},
+			never: onePath,
+			says:  `the heartbeats of 5 of 9 nodes became late within`,
 		},
 	} {
 		t.Run(x.file, func(t *testing.T) {

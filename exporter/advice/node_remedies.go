@@ -12,6 +12,9 @@ import (
 // OnlyThese is the remedy if some nodes, but not all, fell silent together.
 const OnlyThese = "check what only these nodes share on the way to the API server, such as a zone, a network, a load balancer or one of several API servers"
 
+// SomeWrites is the second part of that remedy. It also applies to nodes that fall silent one after another.
+const SomeWrites = "check etcd's disk and load, then the API server: an overloaded etcd rejects some writes and accepts others"
+
 // LostNodes describes the nodes of an incident and the facts that determine their remedy, mainly the verdict.
 type LostNodes struct {
 	Verdict verdict.Verdict
@@ -96,8 +99,7 @@ func (n LostNodes) sharedPath() string {
 	case others > 0 && n.Etcd:
 		look = "Check etcd's disk and load first, then the API server, and the network between the nodes and the API server: all API servers stopped renewing their Leases, too. "
 	case others > 0:
-		look = "If the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are on time, etcd works: " + OnlyThese +
-			". If not, check etcd's disk and load first, then the API server. "
+		look = "C" + OnlyThese[1:] + ". If they share nothing, " + SomeWrites + ". "
 	}
 	switch {
 	case g.Period == 0:

@@ -71,10 +71,13 @@ func (l *Entries) Add(e Entry) {
 	l.add(&e, firstEntries, lastEntries)
 }
 
-// has reports whether the list already contains e. It checks only entries about late Leases of control-plane
-// components, because each lost node adds these entries again.
+// ofCluster holds the kinds of entries that all incidents of nodes have.
+var ofCluster = []EntryKind{APIServerStopped, LeaderLate, LeaderChanged, LeasesRead, WatchBroke, WatchWorks}
+
+// has reports whether the list already contains e. It checks only entries that all incidents of nodes have, because two
+// of them can become one.
 func (l *Entries) has(e *Entry) bool {
-	if e.Kind != APIServerStopped && e.Kind != LeaderLate {
+	if !slices.Contains(ofCluster, e.Kind) {
 		return false
 	}
 	return slices.ContainsFunc(l.all(), func(x *Entry) bool {

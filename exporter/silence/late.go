@@ -40,16 +40,6 @@ func (h *Store) NotLate(node string) {
 	}
 }
 
-// LateNodes returns the late nodes, sorted by the time of their last heartbeat.
-func (h *Store) LateNodes() (all List) {
-	for name, n := range h.nodes {
-		if !n.lateSince.IsZero() {
-			all = append(all, &Silence{Node: name, Began: n.lateSince})
-		}
-	}
-	return ByBegan(all)
-}
-
 // Arrived records that a late heartbeat arrived at t. The parameter interval is the time since the previous heartbeat.
 // The parameter `nodes` is the number of nodes in the cluster.
 func (h *Store) Arrived(name string, t time.Time, interval time.Duration, nodes int) {
@@ -97,22 +87,17 @@ func (h *Store) justifiesLongerGracePeriod(x *Silence, now time.Time) bool {
 	return !x.Short || age <= lateFor || h.arrived.Count(func(y *Silence) bool { return y.Node == x.Node && y.isCausedByNode() }) >= often
 }
 
-// ShortAfter returns the unexplained short silences that have ended, but not before t. The newest come first.
-func (h *Store) ShortAfter(t time.Time) (all List) {
-	for _, x := range slices.Backward(h.arrived) {
+// Late returns the unexplained short silences that have not ended before t.
+func (h *Store) Late(t time.Time) (all List) {
+	for name, n := range h.nodes {
+		if !n.lateSince.IsZero() {
+			all = append(all, &Silence{Node: name, Began: n.lateSince, Short: true})
+		}
+	}
+	for _, x := range h.arrived {
 		if x.Short && !x.Explained() && !x.Ended.Before(t) {
 			all = append(all, x)
 		}
 	}
-	return all
-}
-
-// ShortBetween returns the unexplained short silences that began in the given period.
-func (h *Store) ShortBetween(from, to time.Time) (all List) {
-	for _, x := range h.arrived {
-		if x.Short && !x.Explained() && !x.Began.Before(from) && !x.Began.After(to) {
-			all = append(all, x)
-		}
-	}
-	return all
+	return ByBegan(all)
 }

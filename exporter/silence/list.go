@@ -77,16 +77,21 @@ func BeganBetween(sorted List, first, last time.Time) List {
 	return sorted[from : from+to]
 }
 
-// LargestGroup returns the largest group of silences that began within one interval of each other. Each silence in
-// the group is of a different node.
-func LargestGroup(all List, interval time.Duration) List {
-	sorted, most, end := slices.Compact(ByBegan(all)), List(nil), 0
-	for i := range sorted {
-		for end < len(sorted) && sorted[end].Began.Sub(sorted[i].Began) <= interval {
-			end++
+// LargestGroup returns the largest group of silences that began within one interval of one of them. This one must itself
+// have begun within one interval of a silence in the list `near`, which is sorted by start. Each silence in the group is
+// of a different node.
+func LargestGroup(all, near List, interval time.Duration) (most List) {
+	sorted, from, to := slices.Compact(ByBegan(all)), 0, 0
+	for _, s := range sorted {
+		first, last := s.Began.Add(-interval), s.Began.Add(interval)
+		for sorted[from].Began.Before(first) {
+			from++
 		}
-		if end-i > len(most) {
-			most = sorted[i:end]
+		for to < len(sorted) && !sorted[to].Began.After(last) {
+			to++
+		}
+		if to-from > len(most) && len(BeganBetween(near, first, last)) > 0 {
+			most = sorted[from:to]
 		}
 	}
 	return most.OfEachNode()

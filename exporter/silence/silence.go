@@ -62,7 +62,7 @@ type Silence struct {
 	ClockBack time.Duration
 	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
 	Labels []transition.NodeLabel
-	// Short reports whether the next heartbeat arrived before the grace period ended. Such a silence has no incident.
+	// Short reports whether the grace period has not ended before the end of the silence. Such a silence has no incident.
 	Short bool
 	// MayBeReboot reports whether the node reported a new bootID soon after the silence. The report may be delayed, so
 	// the reboot may have caused this silence or a newer one.

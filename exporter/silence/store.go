@@ -134,7 +134,7 @@ func (h *Store) AfterOrLasting(t time.Time) List {
 func (h *Store) SetBackTogether(t time.Time) List {
 	_, newer := h.lost.split(t)
 	all := newer.Filter(func(s *Silence) bool { return s.ClockBack > 0 })
-	if all = LargestGroup(all, h.Settings.Undisturbed()); len(all) > 1 {
+	if all = LargestGroup(all, all, h.Settings.Undisturbed()); len(all) > 1 {
 		return all
 	}
 	return nil

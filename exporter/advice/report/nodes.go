@@ -16,8 +16,6 @@ const (
 	// often is the number of late heartbeats from which a node counts as slow, even if all of them are old. Each reboot
 	// causes one late heartbeat, so one or two are not enough.
 	often = 3
-	// together is the fraction of late nodes from which the control plane may be at fault.
-	together = 0.8
 	// lately is the period for which kubeflap's metrics show the longest heartbeat interval of a node.
 	lately = 10 * time.Minute
 	// If the newest silence of a node is older than worthAction, the node only gets a note.
@@ -152,8 +150,8 @@ func (c *cluster) onSlow(slow []LateNode) (check, why string) {
 	switch {
 	case len(c.nodes) == 1:
 		return check, "with one node, a slow kubelet looks the same as a slow API server or etcd, so check those, too."
-	case float64(len(slow)) >= together*float64(len(c.nodes)):
-		return check, "nearly all nodes were late at some time. If they were late at the same time, the fault is in etcd or the API server, not in the nodes."
+	case slices.ContainsFunc(c.nodes, func(n node) bool { return n.LateHeartbeats > 0 && n.Name != slow[0].Node }):
+		return check + "; if the kubelets are healthy, " + advice.SomeWrites, "the incident's verdict is node: no other nodes were late at the same time, or only by chance."
 	}
 	return check, "the other nodes are on time, so the fault is neither in the API server nor in etcd; a longer grace period would only hide it."
 }
@@ -161,8 +159,7 @@ func (c *cluster) onSlow(slow []LateNode) (check, why string) {
 // onControlPlane returns the advice on nodes that were late together, and the reason.
 func (c *cluster) onControlPlane(late []LateNode) (check, why string) {
 	if others := len(c.nodes) - len(late); others > 0 {
-		return "if the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are on time, etcd works: " + advice.OnlyThese +
-				"; if not, check etcd and the API server; do not change the grace period",
+		return advice.OnlyThese + "; if they share nothing, " + advice.SomeWrites + "; do not change the grace period",
 			"the incident's verdict is shared_path: these nodes share something on the way to the API server, and the page shows which label they share."
 	}
 	return "check etcd first (its disk: etcd_disk_wal_fsync_duration_seconds; its leader: etcd_server_leader_changes_seen_total), " +

@@ -28,9 +28,9 @@ const (
 func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
 	seen, nodeTime := l.Silences.Seen(l.now, nodes)
 	return &judge.NodeLoss{
-		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.LateNodes(), Now: l.now, Nodes: nodes,
+		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.Late(l.now.Add(-time.Hour)), Now: l.now, Nodes: nodes,
 		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Settings.Undisturbed(), Rate: judge.Rate{Silences: seen, NodeTime: nodeTime},
-		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.Silences.Upgrades, ShortSilences: l.Silences.ShortBetween,
+		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.Silences.Upgrades,
 	}
 }
 
@@ -117,10 +117,8 @@ func (l *Ledger) HeartbeatWasLate(node string, t time.Time, interval time.Durati
 // judgeShort decides whether the short silences of the last hour have a shared cause, or whether each node itself is at
 // fault. They belong to no incident. The parameter f holds the current facts about the cluster.
 func (l *Ledger) judgeShort(f *judge.NodeLoss) {
-	open := l.Silences.ShortAfter(l.now.Add(-time.Hour))
-	f.Recent = append(append(f.Recent, open...), f.Late...)
-	for _, x := range open {
-		if x.Judgement != nil && x.Judgement.Verdict() == verdict.SharedPath {
+	for _, x := range f.Late {
+		if x.IsOngoing() || x.Judgement != nil && x.Judgement.Verdict() == verdict.SharedPath {
 			continue
 		}
 		f.Silences = silence.List{x}

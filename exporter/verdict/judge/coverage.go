@@ -91,22 +91,14 @@ func (w *weighing) others() {
 	others := w.Nodes - len(w.own.OfEachNode())
 	w.facts[othersUnseen] = when(others > 0 && w.own.Any(w.mayHideOthers),
 		"kubeflap's own watch was broken. When the watch has caught up, kubeflap will know whether other nodes fell silent, too")
-	var late []string // nodes that may still recover within the grace period
-	for _, s := range w.Late {
-		if w.own.Any(func(x *silence.Silence) bool {
-			return s.Node != x.Node && x.Ended.IsZero() && s.Began.Sub(x.Began).Abs() <= w.Interval
-		}) {
-			late = append(late, s.Node)
-		}
-	}
-	w.facts[lateNow] = when(len(late) > 0, phrase.Some(late)+" became late at the same time")
 	switch {
+	case w.facts[oneOfSeveral].is != no: // this fact decides
 	case others <= 0 && w.readFailed:
 		w.facts[othersInTime] = fact{unknown, "there is no other node to compare with, and the API server could not read Leases at that time"}
 	case others <= 0:
 		w.facts[othersInTime] = fact{yes, "there is no other node to compare with, and no evidence against the API server"}
 	default:
-		w.facts[othersInTime] = fact{yes, "the other " + phrase.Count(others, "node", "nodes") + w.othersText()}
+		w.facts[othersInTime] = fact{yes, w.othersText(others)}
 	}
 }
 
@@ -118,12 +110,19 @@ func (f *NodeLoss) mayHideOthers(s *silence.Silence) bool {
 	return !b.From.IsZero() && !caught && b.From.Before(s.Began.Add(f.Interval)) && (b.To.IsZero() || s.Began.Before(b.To))
 }
 
-// othersText describes the heartbeats of the nodes that are not part of the incident. For the time before kubeflap
-// started, it is known only when the Ready conditions of these nodes last changed.
-func (w *weighing) othersText() string {
-	text := " sent their heartbeats on time"
-	if w.own.Any(func(s *silence.Silence) bool { return s.Found.Is }) {
-		text = " are sending heartbeats, and none of them turned Ready soon after the silence began"
+// othersText describes the heartbeats of the given number of nodes that are not part of the incident. For the time before
+// kubeflap started, it is known only when the Ready conditions of these nodes last changed.
+func (w *weighing) othersText(others int) string {
+	text := "the other " + phrase.Count(others, "node", "nodes")
+	switch late := w.othersLate(); {
+	case w.own.Any(func(s *silence.Silence) bool { return s.Found.Is }):
+		text += " are sending heartbeats, and none of them turned Ready soon after the silence began"
+	case late == 0:
+		text += " sent their heartbeats on time"
+	case late < others:
+		text = fmt.Sprintf("%d of ", others-late) + text + " sent their heartbeats on time"
+	default:
+		text = "chance explains that other nodes were late in the meantime"
 	}
 	for _, s := range w.own {
 		if s.IsDeleted() {
@@ -131,4 +130,20 @@ func (w *weighing) othersText() string {
 		}
 	}
 	return text
+}
+
+// othersLate returns the number of other nodes that were late or lost during the silences.
+func (w *weighing) othersLate() int {
+	names := map[string]bool{}
+	for _, some := range [...]silence.List{w.Recent, w.Late} {
+		for _, s := range some {
+			if !s.Began.After(w.to) && (s.IsOngoing() || s.Ended.After(w.from)) && s.Lasted(w.Now) > w.Interval {
+				names[s.Node] = true
+			}
+		}
+	}
+	for _, s := range w.own {
+		delete(names, s.Node)
+	}
+	return len(names)
 }

@@ -17,12 +17,9 @@ type NodeLoss struct {
 	// Silences holds the incident's silences, sorted by Began. Recent holds the cluster's unexplained silences that
 	// began in the last hour or are ongoing, including those of the incident.
 	Silences, Recent silence.List
-	// Late holds the nodes that have been silent for more than half the grace period, but not yet for the whole grace
-	// period.
+	// Late holds the cluster's unexplained late heartbeats of the last hour: silences of more than half the grace period,
+	// but at most the grace period so far.
 	Late silence.List
-	// ShortSilences returns the unexplained silences that began between two times and ended within the grace period.
-	// Each lasted more than half the grace period. ShortSilences can be nil.
-	ShortSilences func(from, to time.Time) silence.List
 	// Now is the time of the decision.
 	Now time.Time
 	// Nodes is the number of nodes in the cluster.
@@ -91,12 +88,9 @@ const (
 	// From the heartbeats of other nodes.
 	together
 	togetherForOtherReason
-	lateTogether
-	othersLate
 	perhapsTogether
 	inTurn
 	oneOfSeveral
-	lateNow
 	othersInTime
 
 	factCount

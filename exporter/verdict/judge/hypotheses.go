@@ -56,11 +56,9 @@ var nodeHypotheses = []struct {
 		{upgraded, yes, next, next},
 		{silencesUnproven, unknown, next, next},
 		{neverSilent, yes, next, next},
-		{othersLate, no, next, next},
 		{oneOfSeveral, no, next, unknown},
 		{perhapsTogether, unknown, next, next},
 		{othersUnseen, unknown, next, next},
-		{lateNow, unknown, next, next},
 		{machineUnclear, unknown, next, next},
 		{machineGone, unknown, next, next},
 		{neverLate, no, next, next},
@@ -74,7 +72,6 @@ var onSharedPath = []rule{
 	{togetherForOtherReason, unknown, next, next},
 	{together, yes, next, next},
 	{silencesUnproven, unknown, next, next},
-	{lateTogether, yes, next, next},
 	{perhapsTogether, unknown, next, next},
 	{inTurn, yes, next, next},
 	{together, yes, no, unknown},
@@ -95,7 +92,7 @@ func (w *weighing) answer(rules []rule) fact {
 // prepare returns a weighing without facts.
 func prepare(f *NodeLoss) *weighing {
 	if f.cluster == nil {
-		f.cluster = &cluster{recent: silence.ByBegan(f.Recent)}
+		f.cluster = &cluster{recent: silence.ByBegan(f.Recent), late: silence.ByBegan(f.Late)}
 	}
 	w := &weighing{NodeLoss: f, own: f.Silences}
 	w.controlPlane()
@@ -115,14 +112,17 @@ func SharedPathAnswer(f *NodeLoss) verdict.Answer {
 	return weigh(f).answer(onSharedPath).is
 }
 
-// SimultaneousSilences returns the silences that began within one heartbeat interval and have a common cause. It
-// returns nil if chance may explain them.
+// SimultaneousSilences returns the silences of several lost nodes that began within one heartbeat interval and have a
+// common cause. It returns nil if chance may explain them.
 func SimultaneousSilences(f *NodeLoss) silence.List {
 	w := weigh(f)
 	if w.answer(onSharedPath).is != yes {
 		return nil
 	}
-	return w.group
+	if lost := w.group.Filter(func(s *silence.Silence) bool { return !s.Short }); len(lost) > 1 {
+		return lost
+	}
+	return nil
 }
 
 // SuccessiveSilences returns the silences of nodes that fell silent one after another. It returns nil if chance may

@@ -68,7 +68,7 @@ func (w *weighing) otherGroupsText() (text string) {
 		rest = slices.DeleteFunc(rest, func(s *silence.Silence) bool {
 			return slices.ContainsFunc(group, func(x *silence.Silence) bool { return x.Node == s.Node })
 		})
-		group = silence.LargestGroup(rest, w.Interval)
+		group = silence.LargestGroup(rest, rest, w.Interval)
 		if len(group) < 2 {
 			break
 		}

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -46,6 +47,9 @@ func (w *weighing) otherNodes() {
 	w.facts[oneOfSeveral] = fact{is: no}
 	if len(w.group) > 1 {
 		several := "several nodes fell silent together"
+		if w.group.Any(wasShort) {
+			several = "other nodes were late at the same time"
+		}
 		shared := w.answer(onSharedPath).is
 		switch {
 		case shared == yes:
@@ -63,11 +67,6 @@ func (w *weighing) otherNodes() {
 // notTogether fills the facts about nodes that fell silent near the incident's nodes, but not certainly together with
 // them.
 func (w *weighing) notTogether() {
-	if late := w.lateWith(); late != nil {
-		w.facts[othersLate] = fact{yes, "other nodes were late at the same time"}
-		w.facts[lateTogether] = fact{yes, fmt.Sprintf("the heartbeats of %d of %d nodes became late within %s, some of them for less than the grace period: "+
-			"independent failures look like this in less than 0.1 %% of cases", len(late), w.Nodes, beganWithin(late)) + w.pathText()}
-	}
 	perhaps := w.perhapsTogether()
 	w.facts[perhapsTogether] = when(perhaps != "", perhaps)
 	if w.answer(onSharedPath[:len(onSharedPath)-2]).is != next {
@@ -93,42 +92,31 @@ func (f *NodeLoss) isNear(s *silence.Silence, sorted silence.List) bool {
 	return near.Any(func(x *silence.Silence) bool { return x.Node != s.Node })
 }
 
-// largestGroup returns the largest group of silences that began within one heartbeat interval of each other. The group
-// can include silences of other incidents. It omits silences whose start kubeflap did not see.
+// wasShort reports whether the silence ended within the grace period.
+func wasShort(s *silence.Silence) bool { return s.Short && !s.Ended.IsZero() }
+
+// largestGroup returns the largest group of silences that began within one heartbeat interval of one of them, and to which
+// the incident belongs. The group can include silences of other incidents, and late heartbeats. It omits silences whose
+// start kubeflap did not see.
 func (w *weighing) largestGroup() silence.List {
-	own := silence.ByBegan(w.own)
+	group := w.groupOf(w.isGroupable)
+	if len(group) < fewest && group.Any(wasShort) {
+		group = w.groupOf(func(s *silence.Silence) bool { return !wasShort(s) && w.isGroupable(s) })
+	}
+	return group
+}
+
+// groupOf returns the largest group of the silences that match.
+func (w *weighing) groupOf(match func(*silence.Silence) bool) silence.List {
+	own := silence.ByBegan(w.own.Filter(match))
 	if len(own) == 0 {
 		return nil
 	}
-	all := own.Filter(w.isGroupable)
-	for _, s := range silence.BeganBetween(w.cluster.recent, own[0].Began.Add(-w.Interval), own[len(own)-1].Began.Add(w.Interval)) {
-		if w.isGroupable(s) && w.isNear(s, own) {
-			all = append(all, s)
-		}
+	all, first, last := slices.Clone(own), own[0].Began.Add(-2*w.Interval), own[len(own)-1].Began.Add(2*w.Interval)
+	for _, others := range [...]silence.List{w.cluster.recent, w.cluster.late} {
+		all = append(all, silence.BeganBetween(others, first, last).Filter(match)...)
 	}
-	return silence.LargestGroup(all, w.Interval)
-}
-
-// lateWith returns silences that began together and have a common cause. At least one of them belongs to the incident.
-// The others may be too short for an incident. The result is nil if there is no such group.
-func (w *weighing) lateWith() silence.List {
-	own := silence.ByBegan(w.own).Filter(w.isGroupable)
-	if w.ShortSilences == nil || len(own) == 0 || len(w.group) > 1 {
-		return nil
-	}
-	late := w.ShortSilences(own[0].Began.Add(-w.Interval), own[len(own)-1].Began.Add(w.Interval))
-	if len(late) < fewest-1 {
-		return nil
-	}
-	late = late.Filter(func(s *silence.Silence) bool { return w.isDisturbed(s) && w.isNear(s, own) })
-	group := silence.LargestGroup(append(late, own...), w.Interval)
-	if len(group) < fewest || !group.Any(func(s *silence.Silence) bool { return slices.Contains(own, s) }) {
-		return nil
-	}
-	if holds, _ := w.oneCause(group); holds != yes {
-		return nil
-	}
-	return group
+	return silence.LargestGroup(all, own, w.Interval)
 }
 
 // groupText describes the nodes that fell silent together. The parameters are the result of oneCause.
@@ -137,10 +125,14 @@ func (w *weighing) groupText(holds verdict.Answer, why string) string {
 		return "no other node fell silent within " + phrase.Duration(w.Interval)
 	}
 	text := fmt.Sprintf("%d of %d nodes fell silent within %s", len(w.group), w.Nodes, beganWithin(w.group))
+	mixed := w.group.Any(func(s *silence.Silence) bool { return s.Short })
+	if mixed {
+		text = fmt.Sprintf("the heartbeats of %d of %d nodes became late within %s, some of them for less than the grace period", len(w.group), w.Nodes, beganWithin(w.group))
+	}
 	if ended, seen, apart := silence.Ends(w.group); ended && seen && apart <= endTogether {
 		text += " and came back within " + phrase.Duration(max(apart, time.Second))
 	}
-	if text += why; holds == yes {
+	if text += why; holds == yes && !mixed { // the labels of late nodes are unknown
 		text += commonText(w.group, w.Nodes)
 	}
 	return text
@@ -167,7 +159,7 @@ func (w *weighing) oneCause(group silence.List) (verdict.Answer, string) {
 		return unknown, ": kubeflap can decide this when the nodes return, or when a third node falls silent"
 	case p < significance && (n > 2 || apart <= endTogether):
 		if alone := w.flapAlone(group); alone != yes {
-			return alone, ", but each of them also fell silent alone within the hour, so this may be chance"
+			return alone, ", but some of them also fell silent alone within the hour, so this may be chance"
 		}
 		return yes, ": with independent failures, the probability of this is below 1 in 1,000"
 	case ended && endSeen && apart > endTogether:
@@ -176,15 +168,19 @@ func (w *weighing) oneCause(group silence.List) (verdict.Answer, string) {
 	return unknown, ": this may be chance"
 }
 
-// flapAlone judges whether nodes that fell silent together have a common cause. If each of them often falls silent
-// alone, chance can explain the group. The answer is Yes if chance is excluded, and No if chance explains the group.
+// flapAlone judges whether nodes that fell silent together have a common cause. If they often fall silent alone, chance
+// can explain the group. One of them may have done so only this time. The answer is Yes if chance is excluded, and No if
+// chance explains the group.
 func (w *weighing) flapAlone(group silence.List) verdict.Answer {
-	expected := 1.0 // how often all nodes of the group fall silent together in an hour
+	expected, rarest := 1.0, math.Inf(1) // how often all nodes of the group fall silent together in an hour
 	for i, s := range group {
-		if expected *= w.alone()[s.Node]; i > 0 {
-			expected *= (2 * w.Interval).Hours()
+		alone := w.alone()[s.Node]
+		if i > 0 {
+			expected *= max(alone, rarest) * (2 * w.Interval).Hours()
 		}
+		rarest = min(rarest, alone)
 	}
+	expected *= max(1, rarest)
 	switch {
 	case expected < significance:
 		return yes
@@ -196,8 +192,8 @@ func (w *weighing) flapAlone(group silence.List) verdict.Answer {
 
 // cluster holds what is the same for all incidents, because finding it takes much longer than weighing an incident.
 type cluster struct {
-	// The recent silences, sorted by start.
-	recent silence.List
+	// The recent silences in which nodes were lost, and the late heartbeats, both sorted by start.
+	recent, late silence.List
 	// How often each node fell silent alone in the last hour, or nil if nobody asked.
 	alone map[string]float64
 	// The silences of nodes that fell silent one after another. They are nil if chance may explain them, or if nobody
@@ -213,13 +209,15 @@ func (f *NodeLoss) alone() map[string]float64 {
 		return f.cluster.alone
 	}
 	f.cluster.alone = map[string]float64{}
-	all := f.cluster.recent
-	isNear := func(i, j int) bool {
-		return j >= 0 && j < len(all) && all[i].Node != all[j].Node && all[i].Began.Sub(all[j].Began).Abs() <= f.Interval
-	}
-	for i, s := range all {
-		if f.inLastHour(s) && f.isDisturbed(s) && !isNear(i, i-1) && !isNear(i, i+1) {
-			f.cluster.alone[s.Node]++
+	for _, x := range [...]struct{ some, others silence.List }{{f.cluster.recent, f.cluster.late}, {f.cluster.late, f.cluster.recent}} {
+		all := x.some
+		isNext := func(i, j int) bool {
+			return j >= 0 && j < len(all) && all[i].Node != all[j].Node && all[i].Began.Sub(all[j].Began).Abs() <= f.Interval
+		}
+		for i, s := range all {
+			if f.inLastHour(s) && f.isDisturbed(s) && !isNext(i, i-1) && !isNext(i, i+1) && !f.isNear(s, x.others) {
+				f.cluster.alone[s.Node]++
+			}
 		}
 	}
 	return f.cluster.alone
@@ -263,7 +261,7 @@ func (w *weighing) independent() (alone silence.List) {
 		for end < len(rest) && rest[end].Began.Sub(rest[end-1].Began) <= w.Interval {
 			end++
 		}
-		group := silence.LargestGroup(rest[:end], w.Interval)
+		group := silence.LargestGroup(rest[:end], rest[:end], w.Interval)
 		if holds, _ := w.oneCause(group); holds == no {
 			alone = append(alone, group...)
 		}

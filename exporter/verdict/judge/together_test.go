@@ -11,51 +11,42 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/silence"
 )
 
-// naiveGroup returns the largest group of silences that began within one interval on different nodes, or the first of
-// several. It tries each silence as the first one of the group.
-func naiveGroup(all silence.List, interval time.Duration) (most silence.List) {
-	for _, first := range silence.ByBegan(all) {
-		var group silence.List
-		for _, s := range silence.ByBegan(all) {
-			since := s.Began.Sub(first.Began)
-			if (since > 0 || since == 0 && s.Node >= first.Node) && since <= interval && !slices.ContainsFunc(group, func(x *silence.Silence) bool { return x.Node == s.Node }) {
-				group = append(group, s)
-			}
-		}
-		if len(group) > len(most) {
+// naiveGroup returns the largest group of silences that began within one interval of one of them, or the first of several.
+// This one is near a silence of another list.
+func naiveGroup(all, near silence.List, interval time.Duration) (most silence.List) {
+	within := func(some silence.List, s *silence.Silence) silence.List {
+		return some.Filter(func(x *silence.Silence) bool { return s.Began.Sub(x.Began).Abs() <= interval })
+	}
+	for _, s := range silence.ByBegan(all) {
+		if group := within(silence.ByBegan(all), s); len(group) > len(most) && len(within(near, s)) > 0 {
 			most = group
 		}
 	}
-	return most
+	return most.OfEachNode()
 }
 
 // naiveOf returns an incident's largest group.
 func naiveOf(f *NodeLoss) silence.List {
-	isNear := func(s *silence.Silence) bool {
-		return slices.ContainsFunc(f.Silences, func(x *silence.Silence) bool { return s.Node != x.Node && s.Began.Sub(x.Began).Abs() <= f.Interval })
-	}
-	var near silence.List
-	for _, s := range append(slices.Clone(f.Silences), f.Recent...) {
-		if f.isDisturbed(s) && !s.BeganBlind && (slices.Contains(f.Silences, s) || isNear(s)) {
-			near = append(near, s)
+	all := slices.Clone(f.Recent)
+	for _, s := range f.Silences {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
 		}
 	}
-	return naiveGroup(near, f.Interval)
+	return naiveGroup(all.Filter(f.isGroupable), f.Silences.Filter(f.isGroupable), f.Interval)
 }
 
 // naiveAlone removes one group after the other, largest first.
 func naiveAlone(f *NodeLoss) (alone silence.List) {
 	rest := slices.DeleteFunc(slices.Clone(f.Recent), func(s *silence.Silence) bool { return !f.isDisturbed(s) })
-	for {
-		group := naiveGroup(rest, f.Interval)
-		if len(group) < 2 {
-			return append(alone, rest...)
-		}
+	for len(rest) > 0 {
+		group := naiveGroup(rest, rest, f.Interval)
 		if holds, _ := prepare(f).oneCause(group); holds == no {
 			alone = append(alone, group...)
 		}
 		rest = slices.DeleteFunc(rest, func(s *silence.Silence) bool { return slices.Contains(group, s) })
 	}
+	return alone
 }
 
 func namesOf(all silence.List) string {
