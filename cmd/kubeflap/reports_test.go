@@ -80,6 +80,13 @@ func TestReports(t *testing.T) {
 			never: onePath,
 			says:  `the heartbeats of 5 of 9 nodes became late within`,
 		},
+		{
+			// Without Leases, a kubelet reports every 20 to 50 s, from the beginning on.
+			file:  "slow-kubelet-without-leases",
+			from:  map[int]string{0: `^$`, 80: `^node 1$`},
+			never: `grant|on other nodes|in place|image changed|sees no Leases`,
+			says:  `--node-monitor-grace-period to 100s`,
+		},
 	} {
 		t.Run(x.file, func(t *testing.T) {
 			t.Parallel()

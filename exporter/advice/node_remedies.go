@@ -165,7 +165,7 @@ func (n LostNodes) set(to time.Duration) string {
 		s += ", and the longest complete interval was " + longest
 	case n.EndUnseen:
 	case n.Longest > 0 && n.Longest < n.Grace.Longest:
-		s += fmt.Sprintf(", and the longest interval was %s (%s on other nodes)", phrase.Duration(n.Longest), longest)
+		s += fmt.Sprintf(", and the longest interval was %s (%s in the last day)", phrase.Duration(n.Longest), longest)
 	case n.Longest > 0:
 		s += ", and the longest interval was " + phrase.Duration(n.Longest)
 	}

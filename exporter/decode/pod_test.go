@@ -41,9 +41,9 @@ func TestControllerManager(t *testing.T) {
 		{"other flags", "kcm", []string{
 			"kcm", "--node-monitor-period=2s", "--kube-api-qps=0", "--kube-api-burst", "0x64", "--concurrent-endpoint-syncs=3",
 			"--concurrent-service-endpoint-syncs=4", "--endpoint-updates-batch-period=500ms", "--endpointslice-updates-batch-period=0s",
-			"--node-eviction-rate=0", "--secondary-node-eviction-rate=.01", "--unhealthy-zone-threshold=0.55",
+			"--node-eviction-rate=0", "--secondary-node-eviction-rate=.01", "--unhealthy-zone-threshold=0.55", "--pod-eviction-timeout=1m",
 		}, nil, event.ControllerManager{Flags: &event.ControllerManagerFlags{
-			MonitorPeriod: new(2e9), QPS: new(0.0), Burst: new(100.0), EndpointSyncs: new(3.0), EndpointSliceSyncs: new(4.0), EvictionRate: new(0.0),
+			MonitorPeriod: new(2e9), QPS: new(0.0), Burst: new(100.0), EndpointSyncs: new(3.0), EndpointSliceSyncs: new(4.0), EvictionRate: new(0.0), EvictionTimeout: new(60e9),
 		}}},
 		{"numbers that are none", "kcm", []string{"--kube-api-qps=NaN", "--node-eviction-rate=+Inf"}, nil, event.ControllerManager{}},
 		{"a registry with a port, no tag", "localhost:5000/kcm", nil, nil, event.ControllerManager{}},

@@ -83,6 +83,9 @@ type ControllerManagerFlags struct {
 	EndpointSyncs      *float64 `json:"endpointSyncs,omitempty"`
 	EndpointSliceSyncs *float64 `json:"endpointSliceSyncs,omitempty"`
 	EvictionRate       *float64 `json:"evictionRate,omitempty"`
+	// EvictionTimeout exists up to v1.26. Up to v1.12, it is the time from the mark of a lost node to the eviction of its
+	// pods. Later, the tolerations of the pods apply.
+	EvictionTimeout *float64 `json:"evictionTimeout,omitempty"`
 }
 
 // ManagerFlag is a flag of a kube-controller-manager. Its name has no dashes in front.
@@ -92,7 +95,9 @@ type ManagerFlag struct {
 }
 
 // IsDuration reports whether the value of the flag is a duration.
-func (f ManagerFlag) IsDuration() bool { return strings.HasSuffix(f.Name, "-period") }
+func (f ManagerFlag) IsDuration() bool {
+	return strings.HasSuffix(f.Name, "-period") || strings.HasSuffix(f.Name, "-timeout")
+}
 
 // All returns all flags, with pointers to their fields.
 func (f *ControllerManagerFlags) All() []ManagerFlag {
@@ -103,5 +108,6 @@ func (f *ControllerManagerFlags) All() []ManagerFlag {
 		{"concurrent-endpoint-syncs", &f.EndpointSyncs},
 		{"concurrent-service-endpoint-syncs", &f.EndpointSliceSyncs},
 		{"node-eviction-rate", &f.EvictionRate},
+		{"pod-eviction-timeout", &f.EvictionTimeout},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track"
@@ -67,6 +68,7 @@ func Of(t time.Time, tracker *track.Tracker, incidents *correlate.Log, intervals
 	}
 	for _, w := range tracker.Watches(t, nil) {
 		switch {
+		case w.Unavailable == event.ReasonAbsent: // kubeflap uses another resource instead
 		case w.Unavailable != "":
 			c.unwatched = append(c.unwatched, w)
 		case !w.Synced:

@@ -309,6 +309,8 @@ func TestSettings(t *testing.T) {
 		{"one worker", flag("concurrent-service-endpoint-syncs", 1), []string{of + "concurrent-service-endpoint-syncs=1 ... 5 by default ... dead addresses"}},
 		{"no evictions", flag("node-eviction-rate", 0), []string{of + "node-eviction-rate=0 ... 0.1 nodes ... only one node in each zone: the first that is not Ready"}},
 		{"many evictions", flag("node-eviction-rate", 10), []string{of + "node-eviction-rate=10 ... 0.1 nodes ... within seconds"}},
+		{"early evictions", flag("pod-eviction-timeout", 30), []string{of + "pod-eviction-timeout=30s ... 5m by default ... set 5m ... returns after 30s"}},
+		{"evictions after the default time", flag("pod-eviction-timeout", 300), nil},
 		{"batching differs from nothing", flag("endpoint-updates-batch-period", 1), nil},
 		{
 			"pods leave after 10 s", but(clusterOf(50*s, ok, ok), func(c *cluster) {

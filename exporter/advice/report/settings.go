@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 )
@@ -41,6 +42,9 @@ func (c *cluster) checkFlag(name string, v float64) (assumed, advice, why string
 			"If most but not all nodes in a zone of more than 50 nodes are not Ready, --secondary-node-eviction-rate applies instead."
 	case name == "node-eviction-rate" && v > 0.1:
 		why = "if several nodes flap, the pods of all of them are evicted within seconds. With the default, there are 10s between two nodes."
+	case name == "pod-eviction-timeout" && v <= 60:
+		return "5m by default, and 30s (fast) or 1m (medium, slow) in the profiles", "set 5m, unless the pods of a lost node must be replaced immediately",
+			fmt.Sprintf("up to v1.12, if a node sends no heartbeat for one grace period and returns after %s, its pods are already evicted. Later versions ignore the flag: the tolerations of the pods apply.", brief(inSeconds(v)))
 	}
 	return "0.1 nodes a second by default", "remove the flag", why
 }
@@ -57,7 +61,7 @@ func (c *cluster) settingRecommendations() (all []Recommendation) {
 			continue
 		}
 		value := fmt.Sprintf("%g", flag.Value)
-		if strings.HasSuffix(flag.Name, "-period") {
+		if (event.ManagerFlag{Name: flag.Name}).IsDuration() {
 			value = brief(inSeconds(flag.Value))
 		}
 		all = append(all, Recommendation{

@@ -28,7 +28,7 @@ type heartbeat struct {
 	previous [7]time.Time
 	// `every` is the measured interval, or 0 while the node does not exist.
 	every time.Duration
-	// `steady` counts the node's regular status reports while Leases cannot be watched.
+	// `steady` counts the node's regular status reports while kubeflap has no permission to watch Leases.
 	steady steady
 	// addresses is the number of ready addresses on the node when the grace period ended.
 	addresses int
@@ -78,7 +78,7 @@ type current struct {
 // countHeartbeat counts a heartbeat and ends the interval before it. The node sent the heartbeat at t, and kubeflap
 // counts it at `seen`. byNode is the time of the heartbeat by the node's clock, or zero if unknown.
 func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.NodeTime) {
-	if x.provesSilence(n) {
+	if x.areLeasesKnown() {
 		x.found.AddInOrder(x.appendLate(nil, n, t, seen))
 	}
 	h := &n.heartbeat
@@ -98,7 +98,7 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 	case measured:
 		interval := t.Sub(h.last)
 		h.intervals.add(t, interval)
-		if x.source() == event.KindNode {
+		if !x.areLeasesKnown() {
 			h.steady.learn(interval)
 		}
 		if n.ready == event.StatusTrue && n.statusSince.Before(h.last) {

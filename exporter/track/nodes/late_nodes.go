@@ -98,7 +98,7 @@ func (x *health) CountLate(t time.Time) {
 func (x *health) nextCheck(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {
-	case !n.exists || base.IsZero() || x.grace.Period == 0 || n.heartbeat.missed || !x.provesSilence(n):
+	case !n.exists || base.IsZero() || x.grace.Period == 0 || n.heartbeat.missed || !x.areLeasesKnown():
 		return time.Time{}
 	case n.heartbeat.late:
 		at, _ := x.missedFrom(n, base)

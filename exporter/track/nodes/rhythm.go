@@ -78,14 +78,12 @@ func (r *rhythm) known() time.Duration {
 }
 
 // Without a Lease watch, kubeflap uses status reports as heartbeats. In a cluster without Leases, the node controller
-// does the same.
+// does the same, and kubelets report any status every 10 s.
 //
 // In a cluster with Leases, a kubelet reports a changed status every 10 s, and an unchanged status every 5 min
-// (kubelet, nodeStatusUpdateFrequency and nodeStatusReportFrequency). In a cluster without Leases, it reports any
-// status every 10 s. So a silence counts only if the node's previous reports were steady.
-//
-// Without permission to watch existing Leases, kubeflap cannot distinguish a silent node from a node with an unchanged
-// status. A silence then counts only after the node controller has set the node to Unknown.
+// (kubelet, nodeStatusUpdateFrequency and nodeStatusReportFrequency). Without permission to watch these Leases, kubeflap
+// cannot distinguish a silent node from a node with an unchanged status. A silence then counts only after the node
+// controller has set the node to Unknown, and only if the node's previous reports were steady.
 const (
 	// steadyWithin is the longest interval between steady reports. It allows for the same delays as `undisturbed`.
 	steadyWithin = 11500 * time.Millisecond

@@ -33,20 +33,15 @@ func (x *sight) isBlind() bool {
 // that it missed.
 func (x *sight) liveFrom() time.Time { return watches.LiveFrom(x.resumed) }
 
-// canDetectSilence reports whether kubeflap would notice missed heartbeats of the node. This requires a Lease watch, or
-// regular status reports of the node.
-func (x *sight) canDetectSilence(n *node) bool {
-	return x.source() == event.KindLease || n.heartbeat.steady.is()
-}
+// canDetectSilence reports whether kubeflap would notice missed heartbeats of the node, at the latest when the node
+// controller sets it to Unknown. Without permission to watch Leases, this requires regular status reports of the node.
+func (x *sight) canDetectSilence(n *node) bool { return x.areLeasesKnown() || n.heartbeat.steady.is() }
 
-// areLeasesKnown reports whether kubeflap sees all Leases that there are.
+// areLeasesKnown reports whether kubeflap sees all Leases that there are. Missing heartbeats then prove that a node is
+// silent, even before the node controller sets it to Unknown.
 func (x *sight) areLeasesKnown() bool {
 	return x.source() == event.KindLease || x.watches.Absent(event.KindLease)
 }
-
-// provesSilence reports whether missing heartbeats prove that the node is silent, even before the node controller sets
-// it to Unknown.
-func (x *sight) provesSilence(n *node) bool { return x.canDetectSilence(n) && x.areLeasesKnown() }
 
 // watchedSince returns the time since which kubeflap has watched the node's heartbeats. Heartbeats that became late before
 // that time are not counted.

@@ -40,7 +40,7 @@ func (x *heartbeats) endSilence(n *node, t time.Time, seen bool) {
 // set, kubeflap saw the whole interval.
 func (x *heartbeats) silence(n *node, t time.Time, seen bool) []controlplane.Silence {
 	h := &n.heartbeat
-	if t.Sub(h.last) < controlplane.ShortestSilence || h.last.IsZero() || !n.exists || !x.provesSilence(n) {
+	if t.Sub(h.last) < controlplane.ShortestSilence || h.last.IsZero() || !n.exists || !x.areLeasesKnown() {
 		return nil
 	}
 	usual, since, until := h.undisturbed(), h.last, t
