@@ -19,6 +19,8 @@ type publicReport struct {
 	// from maps a second to the incidents that the API must show from then on until the next such second, in the form of
 	// pageIncident.String. It is a regular expression.
 	from map[int]string
+	// then maps a second to what an incident must say from then on until the next such second.
+	then map[int]string
 	// never matches what no incident may say at any time. says matches what an incident must say at the end.
 	never, says string
 }
@@ -87,6 +89,21 @@ func TestReports(t *testing.T) {
 			never: `grant|on other nodes|in place|image changed|sees no Leases`,
 			says:  `--node-monitor-grace-period to 100s`,
 		},
+		{
+			// node-3 is silent for 47 s. Its kubelet never sets a pod to Ready again, until somebody deletes the pod.
+			file: "pod-stays-unready-after-node-recovery",
+			from: map[int]string{0: `^$`, 360: `^node 3$`},
+			then: map[int]string{420: `"remedy":"git/lab waits for the Ready condition of pod git/lab-5d401-9fe7d, .* Delete the pod, or restart the kubelet on node-3`, 1705: ``},
+			says: `git/lab waited 22m33s for the Ready condition of pod git/lab-5d401-9fe7d, although its containers and node-3 are ready`,
+		},
+		{
+			// The condition of a readiness gate is missing for 1000 s.
+			file:  "readiness-gate-condition-comes-late",
+			from:  map[int]string{0: `^$`, 360: `^workload pay/`},
+			then:  map[int]string{361: `"remedy":"pay/pay waits for a readiness gate of pod pay/pay-5d401-0a384 .* Check the controller that sets`, 1306: ``},
+			never: `nothing replaced them|"planned","holds":"yes"|"node","holds":"yes"`,
+			says:  `pay/pay waited 16m40s for a readiness gate of pod pay/pay-5d401-0a384 \(target-health.example.com/pay has no condition\)`,
+		},
 	} {
 		t.Run(x.file, func(t *testing.T) {
 			t.Parallel()
@@ -104,12 +121,15 @@ func (x *publicReport) check(t *testing.T) {
 	clock := recording.NewClock(0)
 	p := newPipeline(trackerSettings(), clock.Now, newSilentReporter(""))
 	var begin time.Time
-	want, last := "", ""
+	want, then, last := "", "", ""
 	looked := 0
 	look := func(second int) {
 		for ; looked <= second; looked++ {
 			if next, ok := x.from[looked]; ok {
 				want = next
+			}
+			if next, ok := x.then[looked]; ok {
+				then = next
 			}
 		}
 		var all []pageIncident
@@ -123,6 +143,9 @@ func (x *publicReport) check(t *testing.T) {
 		last = string(text)
 		if got := textOf(all); !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("at %d: %q, want %s", second, got, want)
+		}
+		if !regexp.MustCompile(then).MatchString(last) {
+			t.Errorf("at %d: no incident says %s:\n%s", second, then, last)
 		}
 		if found := regexp.MustCompile(x.never).FindString(last); x.never != "" && found != "" {
 			t.Errorf("at %d: an incident says %q", second, found)

@@ -2,7 +2,6 @@ package decode
 
 import (
 	"cmp"
-	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -46,6 +45,10 @@ func (r *Reader) pod(x encoded) *event.Pod {
 			pod.Ready = r.condition(c)
 		case "ContainersReady":
 			pod.ContainersReady = event.ParseStatus(string(c[2]))
+		case "PodScheduled":
+			if string(c[2]) == "False" {
+				pod.Unscheduled = r.condition(c)
+			}
 		case "DisruptionTarget":
 			if string(c[2]) == "True" {
 				pod.Disruption = r.text(c[5])
@@ -106,7 +109,7 @@ func (r *Reader) container(spec, status []byte, statuses protowire.Number) event
 	for value := range r.list(status, statuses) {
 		if s := r.fields(value); string(s[1]) == container.Name {
 			container.Ready, container.Restarts, container.ID = boolean(s[4]), int32(integer(s[5])), r.text(s[8])
-			container.State, container.Started = r.state(s[2])
+			r.state(s[2], &container)
 			break
 		}
 	}
@@ -115,14 +118,17 @@ func (r *Reader) container(spec, status []byte, statuses protowire.Number) event
 
 // state reads a ContainerState. The API allows only one state. If several are set, the running state takes precedence
 // over the terminated and waiting states.
-func (w *wire) state(data []byte) (state string, started time.Time) {
-	switch f := w.fields(data); {
+func (r *Reader) state(data []byte, c *event.Container) {
+	switch f := r.fields(data); {
 	case f[2] != nil:
-		return "running", w.time(w.field(f[2], 1))
+		c.State, c.Started = "running", r.time(r.field(f[2], 1))
 	case f[3] != nil:
-		return "terminated", w.time(w.field(f[3], 5))
+		terminated := r.fields(f[3])
+		c.State, c.Started, c.Reason = "terminated", r.time(terminated[5]), r.text(terminated[3])
+	default: // waiting is the default if no state is specified (see corev1.ContainerState)
+		waiting := r.fields(f[1])
+		c.State, c.Reason, c.Message = "waiting", r.text(waiting[1]), r.text(waiting[2])
 	}
-	return "waiting", time.Time{} // the default if no state is specified (see corev1.ContainerState)
 }
 
 // The taints of failed nodes. They are corev1.TaintNodeNotReady and corev1.TaintNodeUnreachable.

@@ -12,6 +12,8 @@ type Pod struct {
 	// Phase is status.phase. Reason is status.reason, such as Evicted or NodeLost.
 	Phase  string `json:"phase,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Unscheduled is the condition PodScheduled if it is False, or nil.
+	Unscheduled *Condition `json:"unscheduled,omitempty"`
 	// DeletionTimestamp is deletionTimestamp, the time at which the grace period for the deletion ends.
 	DeletionTimestamp time.Time  `json:"deletion,omitzero"`
 	Ready             *Condition `json:"ready,omitempty"`
@@ -53,6 +55,10 @@ type Container struct {
 	// State is running, waiting or terminated. It is empty if the container has no status yet.
 	State   string    `json:"state,omitempty"`
 	Started time.Time `json:"started,omitzero"`
+	// Reason is the reason of the state if it is waiting or terminated, such as ImagePullBackOff. Message is the message
+	// of the waiting state.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // Toleration is how long a pod tolerates a taint with the effect NoExecute. After that time, the taint eviction

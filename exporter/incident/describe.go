@@ -52,6 +52,12 @@ func (f *Facts) Describe(x *Incident, g advice.GracePeriod, now time.Time) {
 		return
 	}
 	x.Summary, x.Remedy = f.summary(x), f.remedy(x, g, now)
+	if _, w, ok := keepsGoing(x); ok {
+		x.WaitsFor = w.What()
+	}
+	if first := f.waitRemedy(x); first != "" {
+		x.Remedy = first + " What began the outage: " + x.Remedy
+	}
 }
 
 // numbers returns the measurements that the remedy depends on.

@@ -63,7 +63,7 @@ func (l *Entries) Add(e Entry) {
 		if e.ofService() && x.Service == e.Service && x.Kind == opposites[e.Kind] {
 			break
 		}
-		if x.Kind == e.Kind && e.Kind != VerdictRevised && x.Service == e.Service && e.Time.Sub(x.until) <= batchWithin && x.Time.Sub(e.until) <= batchWithin {
+		if x.Kind == e.Kind && e.Kind != VerdictRevised && e.Kind != OutageWaited && x.Service == e.Service && e.Time.Sub(x.until) <= batchWithin && x.Time.Sub(e.until) <= batchWithin {
 			x.take(e)
 			return
 		}

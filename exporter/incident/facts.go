@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -70,6 +71,8 @@ type Facts struct {
 	lost ordered[string, struct{}]
 	// The incident's effects on Services.
 	effects ordered[transition.Service, Service]
+	// The field waited is the longest wait that has ended.
+	waited Waited
 }
 
 // Writers holds the facts about unexpected writers of a Service's addresses.
@@ -254,6 +257,7 @@ func (f *Facts) Take(from *Facts) {
 	for _, x := range from.effects.keys {
 		e, sum := from.effects.of[x], f.EffectOn(x)
 		sum.Lost, sum.Bounces = sum.Lost+e.Lost, sum.Bounces+e.Bounces
+		sum.Wait = cmp.Or(sum.Wait, e.Wait)
 		sum.Outages, sum.OutageTime, sum.Inexact = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime, sum.Inexact || e.Inexact
 	}
 	for _, name := range from.nodes.keys {
@@ -264,6 +268,9 @@ func (f *Facts) Take(from *Facts) {
 	}
 	for _, x := range from.Silences {
 		f.AddSilence(x)
+	}
+	if from.waited.Lasted > f.waited.Lasted {
+		f.waited = from.waited
 	}
 	from.Judgement.Merge(f.Judgement)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -80,6 +81,8 @@ type Incident struct {
 	Timeline        []Span
 	SpansLeftOut    int
 	Summary, Remedy string
+	// WaitsFor names what keeps the longest ongoing outage going. It is empty if that is unknown.
+	WaitsFor string
 	// Withdrawn is the reason why the incident was withdrawn, or empty if it was not.
 	Withdrawn string
 }
@@ -176,8 +179,9 @@ type Service struct {
 	// Inexact reports whether OutageTime is approximate. This is the case if kubeflap did not see when an outage
 	// started or ended.
 	Inexact bool
-	// Down reports whether the Service currently has no ready address.
+	// Down reports whether the Service currently has no ready address. Wait is what it waits for.
 	Down bool
+	Wait transition.Wait
 }
 
 // Evidence describes an observation. kubeflap made this observation Count times between Time and Until.

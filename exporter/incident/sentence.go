@@ -61,6 +61,7 @@ var (
 	StaleReadd           = kind("$service: clients that applied the ready addresses would have put ${count|address|addresses} back$first before the container was replaced")
 	OutageStarted        = kind("$service has no ready address left$times")
 
+	OutageWaited          = kind("$service waited $duration for $name")
 	HeartbeatSeen         = kind("$nodes: heartbeats resumed$after")
 	HeartbeatsInTime      = kind("$nodes: the heartbeats of the last $duration were on time, but kubeflap's watch delivered them late")
 	AddressReturned       = kind("$service: ${count|address is|addresses are} back in rotation")

@@ -33,6 +33,8 @@ var rules = map[string]rule{
 	"Container.Image":           noun("image"),
 	"Container.ID":              noun("id"),
 	"Container.State":           containerStates.orOther,
+	"Container.Reason":          kubernetesReasons.orOther,
+	"Container.Message":         message,
 	"ControllerManager.Version": version,
 	"Service.Type":              serviceTypes.orOther,
 	"EndpointSlice.Service":     serviceName,

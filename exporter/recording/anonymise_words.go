@@ -25,8 +25,8 @@ func (w words) orOther(_ *Anonymiser, _, word string) string {
 
 var (
 	// kubernetesReasons are the reasons that Kubernetes itself uses: in conditions, from pkg/kubelet/nodestatus,
-	// pkg/kubelet/status, the node lifecycle controller and DisruptionTarget; and in a pod's status, from the kubelet and
-	// the controllers.
+	// pkg/kubelet/status, the scheduler, the node lifecycle controller and DisruptionTarget; in a pod's status, from the
+	// kubelet and the controllers; and in the state of containers.
 	kubernetesReasons = words{
 		"KubeletReady", "KubeletNotReady", "NodeStatusUnknown", "NodeStatusNeverUpdated",
 		"ContainersNotReady", "ContainersNotInitialized", "ReadinessGatesNotReady",
@@ -40,6 +40,9 @@ var (
 		"PodFeatureUnsupported", "PodLevelResourcesNotSupported", "InitContainerRestartPolicyForbidden",
 		"SupplementalGroupsPolicyNotSupported", "VolumeAttachmentLimitExceeded", "InvalidNodeInfo",
 		"Unschedulable", "SchedulingGated", "SchedulerError", "UnknownReason", "Unknown",
+		"ContainerCreating", "PodInitializing", "CrashLoopBackOff", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
+		"InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "ContainerCannotRun",
+		"StartError", "OOMKilled", "Error", "Completed",
 	}
 	// nodeMessages are messages of the node condition Ready.
 	nodeMessages = words{

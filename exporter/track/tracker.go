@@ -70,6 +70,7 @@ func New(settings Settings) *Tracker {
 	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes, t.classes, settings.KnownManagers)
 	t.services = services.New(settings.BounceWindow, settings.AddressSource, t.watches, &t.found, t.pods, t.losses)
 	t.nodes.ReadyOn = t.services.ReadyOn
+	t.services.EmptyFor = t.workloads.EmptyFor
 	return t
 }
 
@@ -254,6 +255,9 @@ func (t *parts) settleDue(to time.Time) {
 		due, settle := t.pods.Due(to)
 		if lossDue, settleLoss := t.losses.Due(to); settleLoss != nil && (settle == nil || lossDue.Before(due)) {
 			due, settle = lossDue, settleLoss
+		}
+		if waitDue, ask := t.services.DueWait(to); ask != nil && (settle == nil || waitDue.Before(due)) {
+			due, settle = waitDue, ask
 		}
 		if settle == nil {
 			return

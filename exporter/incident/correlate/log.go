@@ -152,6 +152,8 @@ func (l *Log) observeService(x transition.Transition) {
 		l.services.consumerReadded(x)
 	case transition.OutageStarted:
 		l.services.outageStarted(x)
+	case transition.OutageWaits:
+		l.services.outageWaits(x)
 	case transition.OutageEnded:
 		l.services.outageEnded(x)
 	case transition.EndpointsReset:

@@ -29,6 +29,11 @@ type service struct {
 	trigger uint64
 	record  *ledger.Record
 	span    *incident.Span
+	// The list waited holds what the Service waits for in the ongoing outage, and what it waited for before. The last one
+	// is the current wait if `waiting` is set, since waitingSince.
+	waited       []incident.Waited
+	waiting      bool
+	waitingSince time.Time
 	// The field gained is the number of ready addresses that the Service recently gained. gainedAt is the time of the
 	// newest gain.
 	gained   int
@@ -152,6 +157,49 @@ func (l *services) claim(x transition.Service, s *service, why cause.Cause) {
 	}
 }
 
+// outageWaits records what a Service without a ready address waits for. If another writer removed the addresses, the
+// cause of the incident already shows what keeps the outage going.
+func (l *services) outageWaits(x transition.OutageWaits) {
+	s := l.named(x.Service)
+	if s.outage.IsZero() {
+		return
+	}
+	l.claim(x.Service, s, cause.Unknown)
+	r := s.record.Root()
+	if r.Cause == cause.EndpointsReset || r.Cause == cause.ManualWrite {
+		return
+	}
+	if x.Wait.Kind == "" {
+		s.endWait(x.Time)
+	} else {
+		s.endWait(x.Wait.Since)
+		s.beginWait(x.Service, x.Wait)
+	}
+	r.Wait(x.Service, x.Wait)
+	l.Touch(r, x.Time)
+}
+
+// beginWait begins a wait. It continues an earlier wait of the same kind and pod.
+func (s *service) beginWait(x transition.Service, w transition.Wait) {
+	again := incident.Waited{Service: x, Wait: w}
+	s.waited = slices.DeleteFunc(s.waited, func(was incident.Waited) bool {
+		same := was.Kind == w.Kind && was.UID == w.UID
+		if same {
+			again.Lasted, again.Since = was.Lasted, was.Since
+		}
+		return same
+	})
+	s.waited, s.waiting, s.waitingSince = append(s.waited, again), true, w.Since
+}
+
+// endWait ends the current wait.
+func (s *service) endWait(t time.Time) {
+	if s.waiting {
+		s.waited[len(s.waited)-1].Lasted += max(t.Sub(s.waitingSince), 0)
+		s.waiting = false
+	}
+}
+
 // outageEnded records that a Service has a ready address again.
 func (l *services) outageEnded(x transition.OutageEnded) {
 	s := l.named(x.Service)
@@ -173,7 +221,12 @@ func (l *services) endOutage(x transition.Service, s *service, t time.Time, how 
 	effect.Inexact = effect.Inexact || !seen
 	delete(r.Open, incident.OpenOutage(x))
 	s.span = s.span.Close(t)
-	s.outage, s.record = time.Time{}, nil
+	s.endWait(t)
+	for _, w := range s.waited {
+		r.WaitEnded(w)
+	}
+	r.Wait(x, transition.Wait{})
+	s.outage, s.record, s.waited = time.Time{}, nil, nil
 	endRemoval(r, t)
 	l.Note(r, incident.Entry{Kind: how, Time: t, Service: x, Duration: lasted, Inexact: !seen})
 }

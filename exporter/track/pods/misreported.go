@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // MisreportKind says in which way a pod's Ready condition is wrong. It is the value of the label `kind`.
@@ -34,28 +33,15 @@ type Misreported struct {
 	Pods      int
 }
 
-// noteStuck records whether the pod is not Ready although its containers and readiness gates are ready.
-func (x *Pods) noteStuck(p *Pod, o *event.Pod, t time.Time) {
-	stuck := p.running && p.RemovalCause == cause.Unknown && p.ready == event.StatusFalse &&
-		o.ContainersReady == event.StatusTrue && len(o.GatesNotReady) == 0
-	if _, known := x.stuck[p]; known == stuck {
-		return
-	}
-	if stuck {
-		x.stuck[p] = t
-	} else {
-		delete(x.stuck, p)
-	}
-}
-
 // Misreported appends the counts of pods with a wrong Ready condition to the given slice. It returns the extended
 // slice.
 func (x *Pods) Misreported(into []Misreported) []Misreported {
-	t, counts := x.watches.Now(), map[Misreported]int{}
-	for p, since := range x.stuck {
-		ready, ok := x.nodes.ReadySince(p.node.Value())
-		if ok && t.Sub(since) > recoverWithin && t.Sub(ready) > recoverWithin {
-			counts[Misreported{Namespace: p.namespace.Name, Kind: UnreadyAfterRecovery}]++
+	counts := map[Misreported]int{}
+	for ns, some := range x.waiting {
+		for p, w := range some {
+			if _, known := x.waitNow(p, w); known && w.kind == transition.WaitReady {
+				counts[Misreported{Namespace: ns.Name, Kind: UnreadyAfterRecovery}]++
+			}
 		}
 	}
 	x.readyOnLost(counts)

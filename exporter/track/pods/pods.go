@@ -34,10 +34,9 @@ type Pods struct {
 	namespaces Totals[Counts]
 	// `deletions` holds the recently deleted pods, in order. They are still in `pods`.
 	deletions []*Pod
-	pending   pending
-	// `stuck` contains the pods that are not Ready although their containers and readiness gates are ready. The value
-	// is the time at which kubeflap first saw this state.
-	stuck map[*Pod]time.Time
+	waiting   waiting
+	// becameReady holds the pods in `waiting` that became Ready, in order.
+	becameReady []*Pod
 	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
 	// readyOnLost was last called.
 	onLost map[string]map[string]int
@@ -48,7 +47,7 @@ type Pods struct {
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[*Pod]bool{}},
-		pods:      table{}, appeared: appearances{of: map[event.WorkloadName][]appearance{}}, pending: pending{}, stuck: map[*Pod]time.Time{},
+		pods:      table{}, appeared: appearances{of: map[event.WorkloadName][]appearance{}}, waiting: waiting{},
 		onLost: map[string]map[string]int{},
 	}
 }
@@ -82,8 +81,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	if changed {
 		x.readyChanged(p, e, o)
 	}
-	x.set(p, o)
-	x.noteStuck(p, o, e.Seen)
+	x.set(p, o, e.Seen)
 	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: p.services}
 }
 
@@ -92,21 +90,20 @@ func (x *Pods) add(e event.Event, o *event.Pod) (c Change) {
 	ns.Join()
 	p := &Pod{ID: o.UID, namespace: ns, RemovalCause: removalCauseOf(o), gated: o.Gates > 0}
 	x.pods[p.ID] = p
-	x.set(p, o)
+	x.set(p, o, e.Seen)
 	p.everReady = p.ready == event.StatusTrue
-	x.noteStuck(p, o, e.Seen)
 	if !x.watches.First(e) {
 		c.Workload = x.appeared.note(p, e.Seen)
 	}
 	return c
 }
 
-func (x *Pods) set(p *Pod, o *event.Pod) {
+func (x *Pods) set(p *Pod, o *event.Pod, t time.Time) {
 	node, occupied := p.node, p.occupies()
 	x.count(p, -1)
 	p.set(o)
 	x.count(p, 1)
-	x.pending.note(p, o)
+	x.noteWait(p, o, t)
 	if p.node == node && p.occupies() == occupied {
 		return
 	}
@@ -137,9 +134,8 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	}
 	x.noteRemovalCause(p, o, e.Seen)
 	x.resolveAllOf(p)
-	delete(x.stuck, p)
 	x.count(p, -1)
-	x.pending.forget(p)
+	x.forgetWait(p)
 	if p.occupies() {
 		x.nodes.CountPods(p.node.Value(), -1)
 	}

@@ -77,6 +77,8 @@ type Outage struct {
 	Class string    `json:"class"`
 	// Found is set if the Service had no ready address when the first process started.
 	Found bool `json:"found,omitempty"`
+	// Wait is what the Service waits for.
+	Wait transition.Wait `json:"wait,omitzero"`
 }
 
 // Outages returns each ongoing outage that began by t, by the UID of the Service.
@@ -84,7 +86,13 @@ func (r *registry) Outages(t time.Time) map[event.UID]Outage {
 	all := map[event.UID]Outage{}
 	for _, s := range r.all {
 		if o := s.Outage; s.Current && o != nil && !o.Since.After(t) {
-			all[s.UID] = Outage{o.Since, o.Class.String(), o.Found}
+			all[s.UID] = Outage{Since: o.Since, Class: o.Class.String(), Found: o.Found}
+		}
+	}
+	for _, a := range x.asks {
+		if o, ok := all[a.service.UID]; ok && a.service.Outage == a.outage {
+			o.Wait = a.last
+			all[a.service.UID] = o
 		}
 	}
 	return all
@@ -106,6 +114,7 @@ func (x *Services) FindOutages(t time.Time) {
 		}
 		if o, ok := x.restored[s.UID]; ok {
 			x.losses.ContinueOutage(&s.Service, o.Since, cause.ParseClass(o.Class), o.Found, t)
+			x.follow(s, nil, o.Wait)
 		} else {
 			x.losses.Find(&s.Service.Service)
 		}

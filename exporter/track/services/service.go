@@ -93,12 +93,14 @@ func (r *registry) forgetIfGone(s *service) {
 
 func (r *registry) inOrder() []*service {
 	if r.sorted == nil {
-		r.sorted = slices.SortedFunc(maps.Values(r.all), func(a, b *service) int {
-			return cmp.Or(strings.Compare(a.Name.Namespace, b.Name.Namespace), strings.Compare(a.Name.Name, b.Name.Name))
-		})
+		r.sorted = slices.SortedFunc(maps.Values(r.all), compareServices)
 		r.sorted = slices.DeleteFunc(r.sorted, func(s *service) bool { return r.all[owned{name: s.Name}] != s })
 	}
 	return r.sorted
+}
+
+func compareServices(a, b *service) int {
+	return cmp.Or(strings.Compare(a.Name.Namespace, b.Name.Namespace), strings.Compare(a.Name.Name, b.Name.Name))
 }
 
 // ApplyService handles a Service event.

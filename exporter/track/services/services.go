@@ -29,6 +29,7 @@ type Services struct {
 	propagation
 	divergence
 	batching
+	waits
 
 	// wanted is the resource from which address states must be read, or 0.
 	wanted event.Kind
@@ -51,7 +52,7 @@ func New(bounceWindow time.Duration, wanted event.Kind, watches *watches.Watches
 	f, r := &facts{watches, found, pods, q}, &registry{map[owned]*service{}, map[losses.SourceID]*source{}, nil}
 	x := &Services{
 		facts: f, registry: r, propagation: propagation{facts: f}, divergence: divergence{facts: f, registry: r},
-		batching: batching{facts: f, bounceWindow: bounceWindow}, wanted: wanted, over: over{},
+		batching: batching{facts: f, bounceWindow: bounceWindow}, waits: waits{facts: f}, wanted: wanted, over: over{},
 	}
 	q.ReadFrom = cmp.Or(wanted, event.KindEndpointSlice)
 	return x

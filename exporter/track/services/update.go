@@ -155,6 +155,7 @@ func (x *Services) endOutage(s *service, t time.Time) {
 func (x *Services) settle(u *update) {
 	if u.readyBefore > 0 && u.Count[losses.Ready] == 0 && !u.Quiet && u.needsAddresses() {
 		x.losses.BeginOutage(&u.Service, u.At, x.watches.Live(x.losses.ReadFrom, u.At), u.lost)
+		x.follow(u.service, u.lost, transition.Wait{})
 	}
 	x.losses.SettleCertain(u.lost)
 	x.CloseBatches(u.At)

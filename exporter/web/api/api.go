@@ -93,30 +93,32 @@ type Incident struct {
 	Cause           string     `json:"cause"`
 	Verdict         string     `json:"verdict"`
 	// ToFix names the component to fix. It is empty if the verdict is undecided.
-	ToFix           string       `json:"to_fix,omitempty"`
-	Considered      []Hypothesis `json:"considered"`
-	Command         string       `json:"command,omitempty"`
-	Withdrawn       string       `json:"withdrawn,omitempty"`
-	Scope           string       `json:"scope"`
-	Namespace       string       `json:"namespace,omitempty"`
-	Subject         string       `json:"subject"`
-	Summary         string       `json:"summary"`
-	Remedy          string       `json:"remedy"`
-	Nodes           []string     `json:"nodes"`
-	NodesLeftOut    int          `json:"nodes_left_out,omitempty"`
-	NodeTransitions int          `json:"node_transitions"`
-	PodsEvicted     int          `json:"pods_evicted"`
-	Services        []Service    `json:"services"`
-	ServicesLeftOut int          `json:"services_left_out,omitempty"`
-	AddressesLost   int          `json:"addresses_lost"`
-	AddressesBack   int          `json:"addresses_back"`
-	Outages         int          `json:"outages"`
-	OutageSeconds   float64      `json:"outage_seconds"`
-	Numbers         Numbers      `json:"numbers"`
-	Evidence        []Evidence   `json:"evidence"`
-	EvidenceLeftOut int          `json:"evidence_left_out,omitempty"`
-	Timeline        []Span       `json:"timeline"`
-	SpansLeftOut    int          `json:"timeline_left_out,omitempty"`
+	ToFix      string       `json:"to_fix,omitempty"`
+	Considered []Hypothesis `json:"considered"`
+	Command    string       `json:"command,omitempty"`
+	Withdrawn  string       `json:"withdrawn,omitempty"`
+	Scope      string       `json:"scope"`
+	Namespace  string       `json:"namespace,omitempty"`
+	Subject    string       `json:"subject"`
+	Summary    string       `json:"summary"`
+	Remedy     string       `json:"remedy"`
+	// WaitsFor names what keeps the longest ongoing outage going.
+	WaitsFor        string     `json:"waits_for,omitempty"`
+	Nodes           []string   `json:"nodes"`
+	NodesLeftOut    int        `json:"nodes_left_out,omitempty"`
+	NodeTransitions int        `json:"node_transitions"`
+	PodsEvicted     int        `json:"pods_evicted"`
+	Services        []Service  `json:"services"`
+	ServicesLeftOut int        `json:"services_left_out,omitempty"`
+	AddressesLost   int        `json:"addresses_lost"`
+	AddressesBack   int        `json:"addresses_back"`
+	Outages         int        `json:"outages"`
+	OutageSeconds   float64    `json:"outage_seconds"`
+	Numbers         Numbers    `json:"numbers"`
+	Evidence        []Evidence `json:"evidence"`
+	EvidenceLeftOut int        `json:"evidence_left_out,omitempty"`
+	Timeline        []Span     `json:"timeline"`
+	SpansLeftOut    int        `json:"timeline_left_out,omitempty"`
 }
 
 // Hypothesis is a possible verdict that was considered. Holds is "yes", "no" or "unknown".

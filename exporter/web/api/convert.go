@@ -14,7 +14,7 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 		ID: x.ID, Also: x.Also, Cluster: cluster, State: string(x.State), Start: x.Start.UTC(), End: TimeOrNull(x.End),
 		DurationSeconds: x.Lasted(asOf).Seconds(), Cause: x.Cause.String(),
 		Verdict: x.Verdict.String(), Considered: []Hypothesis{}, Command: x.Command, Withdrawn: x.Withdrawn, Scope: string(x.Scope),
-		Namespace: x.Namespace, Subject: x.Subject, Summary: x.Summary, Remedy: x.Remedy,
+		Namespace: x.Namespace, Subject: x.Subject, Summary: x.Summary, Remedy: x.Remedy, WaitsFor: x.WaitsFor,
 		Nodes: append([]string{}, x.Nodes...), NodesLeftOut: x.NodesLeftOut, NodeTransitions: x.Turned, PodsEvicted: x.Evicted,
 		Services: []Service{}, ServicesLeftOut: x.ServicesLeftOut,
 		AddressesLost: x.Lost, AddressesBack: x.Bounces, Outages: x.Outages, OutageSeconds: x.OutageTime.Seconds(),

@@ -1,0 +1,56 @@
+package incident
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// Waited is what a Service waited for in an outage, and for how long.
+type Waited struct {
+	Service transition.Service
+	transition.Wait
+	Lasted time.Duration
+}
+
+// Entry returns the evidence entry for w.
+func (w Waited) Entry() Entry {
+	return Entry{Kind: OutageWaited, Time: w.Since, Service: w.Service, Name: advice.Waiting{Namespace: w.Service.Namespace, Wait: w.Wait}.What(), Duration: w.Lasted}
+}
+
+// Wait records what a Service without a ready address waits for. The zero value ends the wait.
+func (f *Facts) Wait(x transition.Service, w transition.Wait) { f.EffectOn(x).Wait = w }
+
+// WaitEnded records that a Service no longer waits for w, and adds it to the evidence.
+func (f *Facts) WaitEnded(w Waited) {
+	f.Evidence.Add(w.Entry())
+	if w.Lasted > f.waited.Lasted {
+		f.waited = w
+	}
+}
+
+// keepsGoing returns what keeps the longest of the ongoing outages going. ok is false if it is unknown.
+func keepsGoing(x *Incident) (service string, w advice.Waiting, ok bool) {
+	for _, s := range x.Services {
+		if s.Down && s.Wait.Kind != "" {
+			return s.Namespace + "/" + s.Name, advice.Waiting{Namespace: s.Namespace, Wait: s.Wait}, true
+		}
+	}
+	return "", w, false
+}
+
+// waitRemedy returns the remedy for what keeps an outage going, or for what kept it going for more than half of its
+// time. It is empty if there is none.
+func (f *Facts) waitRemedy(x *Incident) string {
+	if service, w, ok := keepsGoing(x); ok {
+		return service + " waits for " + w.What() + ". " + w.Remedy(true)
+	}
+	w := f.waited
+	if e := f.effects.of[w.Service]; w.Kind == "" || e == nil || 2*w.Lasted < e.OutageTime || e.OutageTime == 0 {
+		return ""
+	}
+	is := advice.Waiting{Namespace: w.Service.Namespace, Wait: w.Wait}
+	return "For " + phrase.Duration(w.Lasted) + ", " + w.Service.Namespace + "/" + w.Service.Name + " waited for " + is.What() + ". " + is.Remedy(false)
+}
