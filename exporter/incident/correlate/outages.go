@@ -176,7 +176,7 @@ func (l *services) outageWaits(x transition.OutageWaits) {
 		s.beginWait(x.Service, x.Wait)
 	}
 	r.Wait(x.Service, x.Wait)
-	l.Touch(r, x.Time)
+	l.Mark(r)
 }
 
 // beginWait begins a wait. It continues an earlier wait of the same kind and pod.

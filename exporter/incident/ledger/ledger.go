@@ -197,6 +197,9 @@ func (l *Ledger) Touch(r *Record, t time.Time) {
 	}
 }
 
+// Mark records a change on which neither the verdict nor the recovery depends.
+func (l *Ledger) Mark(r *Record) { l.notifier.mark(r) }
+
 // Note adds an evidence entry to an incident, and records the change.
 func (l *Ledger) Note(r *Record, e incident.Entry) {
 	r.Evidence.Add(e)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -34,7 +35,7 @@ type waits struct {
 // ask is what kubeflap knows of what keeps an outage going.
 type ask struct {
 	service *service
-	outage  *losses.Outage
+	outage  *classes.Outage
 	due     time.Time
 	// lost holds the pods of the addresses with whose loss the outage began.
 	lost []event.UID
