@@ -51,7 +51,7 @@ func (x *Pods) rememberDeleted(p *Pod, e event.Event) {
 // Forget drops deleted pods and old appearances after a while.
 func (x *Pods) Forget() {
 	x.appeared.forget(x.watches.Now())
-	x.forgetReady(x.watches.Now())
+	x.waiting.ForgetReady(x.watches.Now())
 	for len(x.deletions) > 0 && x.watches.Now().Sub(x.watches.Time(x.deletions[0].past.deletedAt)) > keepDeletedFor {
 		gone := watches.Take(&x.deletions)
 		if p, _ := x.Recall(gone.ID); p == gone {

@@ -5,9 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // MisreportKind says in which way a pod's Ready condition is wrong. It is the value of the label `kind`.
@@ -22,10 +19,6 @@ const (
 	ReadyOnLostNode MisreportKind = "ready_on_lost_node"
 )
 
-// recoverWithin is the longest time that a kubelet needs to restore the readiness of its pods. The kubelet compares its
-// pod statuses with those of the API server every 10 s (see syncBatch in pkg/kubelet/status).
-const recoverWithin = 10 * time.Second
-
 // Misreported is the number of a namespace's pods with one kind of wrong Ready condition.
 type Misreported struct {
 	Namespace string
@@ -37,12 +30,8 @@ type Misreported struct {
 // slice.
 func (x *Pods) Misreported(into []Misreported) []Misreported {
 	counts := map[Misreported]int{}
-	for ns, some := range x.waiting {
-		for p, w := range some {
-			if _, known := x.waitNow(p, w); known && w.kind == transition.WaitReady {
-				counts[Misreported{Namespace: ns.Name, Kind: UnreadyAfterRecovery}]++
-			}
-		}
+	for namespace, n := range x.waiting.NotRestored() {
+		counts[Misreported{Namespace: namespace, Kind: UnreadyAfterRecovery}] = n
 	}
 	x.readyOnLost(counts)
 	for what, n := range counts {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/waiting"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -34,9 +35,7 @@ type Pods struct {
 	namespaces Totals[Counts]
 	// `deletions` holds the recently deleted pods, in order. They are still in `pods`.
 	deletions []*Pod
-	waiting   waiting
-	// becameReady holds the pods in `waiting` that became Ready, in order.
-	becameReady []*Pod
+	waiting   *waiting.Pods
 	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
 	// readyOnLost was last called.
 	onLost map[string]map[string]int
@@ -47,7 +46,7 @@ type Pods struct {
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[*Pod]bool{}},
-		pods:      table{}, appeared: appearances{of: map[event.WorkloadName][]appearance{}}, waiting: waiting{},
+		pods:      table{}, appeared: appearances{of: map[event.WorkloadName][]appearance{}}, waiting: waiting.New(watches, nodes),
 		onLost: map[string]map[string]int{},
 	}
 }
@@ -103,7 +102,7 @@ func (x *Pods) set(p *Pod, o *event.Pod, t time.Time) {
 	x.count(p, -1)
 	p.set(o)
 	x.count(p, 1)
-	x.noteWait(p, o, t)
+	x.waiting.Note(o, p.RemovalCause != cause.Unknown, p.services != nil, t)
 	if p.node == node && p.occupies() == occupied {
 		return
 	}
@@ -135,7 +134,7 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	x.noteRemovalCause(p, o, e.Seen)
 	x.resolveAllOf(p)
 	x.count(p, -1)
-	x.forgetWait(p)
+	x.waiting.Forget(p.namespace.Name, p.ID)
 	if p.occupies() {
 		x.nodes.CountPods(p.node.Value(), -1)
 	}

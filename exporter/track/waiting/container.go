@@ -1,9 +1,8 @@
-package pods
+package waiting
 
 import (
 	"strings"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -11,18 +10,19 @@ import (
 // maxReason is the maximum length of a quoted reason, in bytes.
 const maxReason = 240
 
-// hasEnded reports whether a pod will not be Ready again, and has not to be deleted first.
-func hasEnded(p *Pod, o *event.Pod) bool {
-	return p.RemovalCause != cause.Unknown && (o.DeletionTimestamp.IsZero() || o.Phase == "Succeeded" || o.Phase == "Failed")
+// hasEnded reports whether a pod will not be Ready again, and need not be deleted first. A pod is leaving if the endpoints
+// controllers remove its addresses permanently.
+func hasEnded(o *event.Pod, leaving bool) bool {
+	return leaving && (o.DeletionTimestamp.IsZero() || o.Phase == "Succeeded" || o.Phase == "Failed")
 }
 
 // waitOf returns what keeps a pod that has not ended from being Ready, with a reason. The kind is WaitAddress if the pod is
 // Ready. It is empty if it is unknown.
-func waitOf(p *Pod, o *event.Pod) (kind transition.WaitKind, reason string) {
+func waitOf(o *event.Pod, leaving bool) (kind transition.WaitKind, reason string) {
 	switch {
-	case p.RemovalCause != cause.Unknown:
+	case leaving:
 		return transition.WaitDeletion, ""
-	case p.IsReady():
+	case o.Ready != nil && o.Ready.Status == event.StatusTrue:
 		return transition.WaitAddress, ""
 	case o.Node == "":
 		return transition.WaitNode, quote(conditionText(o.Unscheduled))
@@ -30,7 +30,7 @@ func waitOf(p *Pod, o *event.Pod) (kind transition.WaitKind, reason string) {
 		return waitOfContainers(o)
 	case len(o.GatesNotReady) > 0:
 		return transition.WaitGate, quote(gateText(o))
-	case p.running && p.ready == event.StatusFalse:
+	case o.Phase == "Running" && o.Ready != nil && o.Ready.Status == event.StatusFalse:
 		return transition.WaitReady, ""
 	}
 	return "", ""
