@@ -34,13 +34,19 @@ func (r *Reader) node(x encoded) *event.Node {
 	for condition := range r.list(x.status, nodeConditions) {
 		f := r.fields(condition)
 		switch kind := event.LifecycleType(f[1]); {
-		case kind == "Ready" && node.Ready == nil:
-			node.Ready = r.condition(f)
-			node.Ready.LastHeartbeatTime = r.time(f[3])
+		case kind == "Ready":
+			if node.Ready == nil {
+				node.Ready = r.condition(f)
+				node.Ready.LastHeartbeatTime = r.time(f[3])
+			}
 		case kind.Known():
 			c := r.condition(f)
 			node.Lifecycle = append(node.Lifecycle, event.LifecycleCondition{
 				Type: kind, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime,
+			})
+		case string(f[2]) == "True" && event.IsProblem(string(f[1])):
+			node.Problems = append(node.Problems, event.Problem{
+				Type: r.text(f[1]), Reason: r.text(f[5]), Message: r.text(f[6]), LastTransitionTime: r.time(f[4]),
 			})
 		}
 	}

@@ -23,6 +23,8 @@ type Node struct {
 	DeletionTimestamp time.Time `json:"deletion,omitzero"`
 	// Lifecycle holds the node's lifecycle conditions.
 	Lifecycle []LifecycleCondition `json:"lifecycle,omitempty"`
+	// Problems holds the other conditions that are True, if IsProblem applies to their types.
+	Problems []Problem `json:"problems,omitempty"`
 }
 
 // Kind returns KindNode.
@@ -36,6 +38,15 @@ type Taint struct {
 	// Added is timeAdded, by the clock of the client that added the taint. Its resolution is 1 s. Clients often omit
 	// it, and the API server does not add it.
 	Added time.Time `json:"added,omitzero"`
+}
+
+// Problem is a condition of a node that is True and means a problem, such as DiskPressure.
+type Problem struct {
+	Type    string `json:"type"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// LastTransitionTime is lastTransitionTime, by the node's clock. Its resolution is 1 s.
+	LastTransitionTime time.Time `json:"transition,omitzero"`
 }
 
 // LifecycleCondition is a node lifecycle condition (Kubernetes v1.37), such as a drain or maintenance of the node.

@@ -19,6 +19,9 @@ var rules = map[string]rule{
 	"Taint.Effect":              taintEffects.orOther,
 	"LifecycleCondition.Type":   lifecycle,
 	"LifecycleCondition.Reason": kubernetesReasons.orOther,
+	"Problem.Type":              nounUnless("condition", nodeProblems.contain),
+	"Problem.Reason":            kubernetesReasons.orOther,
+	"Problem.Message":           message,
 	"Condition.Reason":          kubernetesReasons.orOther,
 	"Condition.Message":         message,
 	"ControlPlaneLease.Holder":  noun("holder"),
@@ -118,8 +121,8 @@ func providerID(a *Anonymiser, _, original string) string {
 	return machine
 }
 
-// message returns Kubernetes' own messages with pseudonyms for containers. For all other messages, it returns an empty
-// string.
+// message returns Kubernetes' own messages with pseudonyms for containers. Of all other messages, it keeps only the words
+// by which event.Words.Kind recognises a kubelet's complaint.
 func message(a *Anonymiser, namespace, original string) string {
 	if nodeMessages.contain(original) {
 		return original
@@ -130,7 +133,7 @@ func message(a *Anonymiser, namespace, original string) string {
 		words, list, ok := strings.Cut(part, ": [")
 		names, closed := strings.CutSuffix(list, "]")
 		if !ok || !closed || (words != "containers with unready status" && words != "containers with unknown status") {
-			return ""
+			return event.KnownWords(original)
 		}
 		replaced := strings.Fields(names)
 		for j, name := range replaced {

@@ -39,6 +39,7 @@ var (
 		"AppArmor", "SysctlForbidden", "PodOSNotSupported", "PodOSSelectorNodeLabelDoesNotMatch",
 		"PodFeatureUnsupported", "PodLevelResourcesNotSupported", "InitContainerRestartPolicyForbidden",
 		"SupplementalGroupsPolicyNotSupported", "VolumeAttachmentLimitExceeded", "InvalidNodeInfo",
+		"KubeletHasInsufficientMemory", "KubeletHasDiskPressure", "KubeletHasInsufficientPID", "KubeletOutOfDisk",
 		"Unschedulable", "SchedulingGated", "SchedulerError", "UnknownReason", "Unknown",
 		"ContainerCreating", "PodInitializing", "CrashLoopBackOff", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
 		"InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "ContainerCannotRun",
@@ -50,6 +51,13 @@ var (
 		"kubelet is posting ready status", "kubelet is posting ready status. AppArmor enabled",
 		"container runtime is down", "container runtime status check may not have completed yet",
 		"node is shutting down",
+	}
+	// nodeProblems are node conditions of the kubelet, of the node controller and of the node-problem-detector.
+	nodeProblems = words{
+		"MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "OutOfDisk",
+		"KernelDeadlock", "ReadonlyFilesystem", "CorruptDockerOverlay2", "XfsShutdown", "CperHardwareErrorFatal", "NTPProblem",
+		"FrequentKubeletRestart", "FrequentDockerRestart", "FrequentContainerdRestart", "FrequentUnregisterNetDevice",
+		"KubeletUnhealthy", "ContainerRuntimeUnhealthy", "KubeletProblem", "ContainerRuntimeProblem", "FilesystemCorruptionProblem",
 	}
 	kubernetesNamespaces = words{"default", "kube-system", "kube-public", "kube-node-lease"}
 	kubernetesServices   = words{

@@ -45,6 +45,7 @@ func tables() map[string][]row {
 	for _, part := range []any{
 		event.Taint{},
 		event.LifecycleCondition{},
+		event.Problem{},
 		event.Condition{},
 		event.Container{},
 		event.Toleration{},
