@@ -63,6 +63,13 @@ func TestReports(t *testing.T) {
 			says:  `"addresses_lost":4`,
 		},
 		{
+			// The kubelets of two nodes complain about PLEG again and again, for 4 min each time.
+			file:  "kubelet-reports-not-ready-every-8-minutes",
+			from:  map[int]string{0: `^$`, 300: `^node 2$`, 520: `^node 2; node 3$`},
+			never: `kubectl describe|[Ff]ind out|no heartbeat for|--node-monitor-grace-period`,
+			says:  `"summary":"[^}]*PLEG is not healthy: pleg was last seen active 3m7.629592089s ago; threshold is 3m0s[^}]*"remedy":"The container runtime on node-2 answers the kubelet too slowly`,
+		},
+		{
 			// The mirror pod of a static pod is recreated every 11 s.
 			file: "static-pod-mirror-recreated-every-11s",
 			from: map[int]string{0: `^$`, 360: `^workload kube-system/`},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
@@ -36,6 +37,10 @@ type LostNodes struct {
 	Grace   GracePeriod
 	// Command is a command whose output can decide an undecided verdict.
 	Command string
+	// Said holds what the nodes' kubelets said when they reported Ready=False, if they did. Problems holds the types of
+	// the other conditions that turned True.
+	Said     event.Words
+	Problems []string
 }
 
 // Remedy returns the remedy for the nodes. It also warns of an unsafe grace period, whatever the verdict is.
@@ -64,6 +69,8 @@ func (n LostNodes) Fix() (text string, saysGrace bool) {
 		return n.sharedPath(), true
 	case n.Verdict == verdict.Planned:
 		text = "Nothing is at fault: the removal or maintenance of " + n.Names + " was planned."
+	case n.Verdict == verdict.NodeRebooted && n.saidShutdown():
+		text = n.notReady() + " The kubelet and the grace period are not at fault."
 	case n.Verdict == verdict.NodeRebooted:
 		text = "Find out why the machine of " + n.Names + " restarted: check its console, the kernel log of the previous boot (journalctl -b -1) and the provider's events. The kubelet and the grace period are not at fault."
 	case n.Verdict == verdict.ControllerManager && n.NotMarked:
@@ -82,8 +89,7 @@ func (n LostNodes) Fix() (text string, saysGrace bool) {
 	case n.Upgraded:
 		text = "The kubelet of " + n.Names + " was replaced by a different version, and was down for longer than the grace period. Upgrade one node at a time, and drain each node first, so that kubeflap treats the upgrade as planned. The network and the grace period are not at fault."
 	case n.Cause == cause.NodeNotReady:
-		text = "Find out why. kubectl describe node " + n.Names + " shows the message of the Ready condition (container runtime, network plug-in, disk). " +
-			"The grace period is not at fault."
+		text = n.notReady() + " The grace period is not at fault."
 	case n.Cause == cause.KubeletRestart:
 		text = "Find out why the kubelet of " + n.Names + " restarted. Before v1.35, pods are not Ready while their kubelet restarts, so restart kubelets one node at a time."
 	default:
@@ -116,7 +122,11 @@ func (n LostNodes) notMarked() string {
 	if n.Grace.Managed {
 		look = "Your provider runs the kube-controller-manager, which leaves silent nodes Ready: open a case with the times of this incident. "
 	}
-	return look + "Then find out why " + n.Names + " sent no heartbeats. Until the node controller sets these nodes to Unknown, their pods stay in their Services. " +
+	then := "Then find out why " + n.Names + " sent no heartbeats."
+	if n.Said != (event.Words{}) {
+		then = n.notReady()
+	}
+	return look + then + " Until the node controller sets these nodes to Unknown, their pods stay in their Services. " +
 		"To remove the pods, run kubectl drain NODE --force --ignore-daemonsets or, once the machines are off, set the taint node.kubernetes.io/out-of-service."
 }
 
@@ -125,6 +135,10 @@ func (n LostNodes) silent() (text string, saysGrace bool) {
 	few := ""
 	if n.KnownNodes < FewestToCompare {
 		few = fmt.Sprintf(" With only %s, a slow etcd looks the same, so check etcd, too.", phrase.Count(n.KnownNodes, "node", "nodes"))
+	}
+	if n.Said != (event.Words{}) {
+		grace, saysGrace := n.longerGrace()
+		return n.notReady() + grace, saysGrace
 	}
 	if n.NotRecovered && n.Longest > LongestGrace {
 		return "The node or its kubelet is down: check the machine, its network and the kubelet on " + n.Names +

@@ -51,7 +51,7 @@ func (f *Facts) Describe(x *Incident, g advice.GracePeriod, now time.Time) {
 		x.Remedy = "Nothing is wrong with the nodes. If this happens often, look at the API server that kubeflap uses and at the network between them."
 		return
 	}
-	x.Summary, x.Remedy = f.summary(x), f.remedy(x, g, now)
+	x.Summary, x.Remedy = f.summary(x, now), f.remedy(x, g, now)
 	if _, w, ok := keepsGoing(x); ok {
 		x.WaitsFor = w.What()
 	}
@@ -86,6 +86,7 @@ func (f *Facts) remedy(x *Incident, g advice.GracePeriod, now time.Time) string 
 			NotMarked: f.NotMarked > 0, ClockSetBack: f.clockSetBack(), Upgraded: f.upgraded(),
 			NotRecovered: x.State == StateRunning && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
 			Longest: f.unexplained(x.Numbers.LongestInterval, now), Grace: g, Command: x.Command, Etcd: x.Etcd,
+			Said: f.told(now), Problems: f.problems,
 		}.Remedy()
 	}
 	a := f.affected()

@@ -24,6 +24,8 @@ type Entry struct {
 	// Inexact reports whether Duration is approximate. This is the case if kubeflap did not see when the duration
 	// started or ended.
 	Inexact bool
+	// Said holds the words of a kubelet or of a condition, or is nil.
+	Said *Said
 
 	until time.Time
 	count int
@@ -63,7 +65,7 @@ func (l *Entries) Add(e Entry) {
 		if e.ofService() && x.Service == e.Service && x.Kind == opposites[e.Kind] {
 			break
 		}
-		if x.Kind == e.Kind && e.Kind != VerdictRevised && e.Kind != OutageWaited && x.Service == e.Service && e.Time.Sub(x.until) <= batchWithin && x.Time.Sub(e.until) <= batchWithin {
+		if x.Kind == e.Kind && e.Kind != VerdictRevised && e.Kind != OutageWaited && x.Service == e.Service && x.says(&e) && e.Time.Sub(x.until) <= batchWithin && x.Time.Sub(e.until) <= batchWithin {
 			x.take(e)
 			return
 		}
@@ -91,6 +93,11 @@ func (l *Entries) has(e *Entry) bool {
 var opposites = map[EntryKind]EntryKind{
 	AddressLost: AddressReturned, AddressReturned: AddressLost, OutageStarted: OutageEnded, OutageEnded: OutageStarted,
 	EndpointsReset: EndpointsRewritten, EndpointsRewritten: EndpointsReset,
+}
+
+// says reports whether two entries quote the same words.
+func (e *Entry) says(x *Entry) bool {
+	return e.Said == x.Said || e.Said != nil && x.Said != nil && like(e.Said.First, x.Said.First)
 }
 
 func (e *Entry) take(more Entry) {

@@ -27,6 +27,7 @@ type Facts struct {
 	Open     OpenSet
 	Conflict bool
 	Writers
+	Complaints
 
 	// KnownNodes is the number of nodes in the cluster.
 	KnownNodes int
@@ -272,5 +273,6 @@ func (f *Facts) Take(from *Facts) {
 	if from.waited.Lasted > f.waited.Lasted {
 		f.waited = from.waited
 	}
+	f.Complaints.take(from.Complaints)
 	from.Judgement.Merge(f.Judgement)
 }

@@ -38,7 +38,8 @@ var (
 	HeartbeatLate   = kind("$nodes: no heartbeat for $duration (half of the grace period)")
 	HeartbeatMissed = kind("$nodes: no heartbeat for $duration (the whole grace period)")
 	NodeUnknown     = kind("$nodes: the node controller turned Ready from True to Unknown$age")
-	NodeNotReady    = kind("$nodes: the kubelet itself reports Ready=False")
+	NodeNotReady    = kind("$nodes: the kubelet itself reports Ready=False$said")
+	NodeProblem     = kind("$nodes$said")
 	NodeNotMarked   = kind("$nodes: no heartbeat for $duration, but the node controller has not set Ready to Unknown")
 	NodeWasUnknown  = kind("$nodes: Ready turned Unknown and then True again while the watch was broken")
 
@@ -153,6 +154,8 @@ func (e *Entry) optional(name string) string {
 		return ", " + phrase.Duration(e.Duration) + " after the last heartbeat"
 	case name == "after" && e.Duration != 0:
 		return " after " + phrase.Duration(e.Duration)
+	case name == "said" && e.Said != nil:
+		return ": " + e.Said.String()
 	case name == "about" && e.Inexact:
 		return "about "
 	case name == "toleration" && e.Number != UnknownToleration:

@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // summary returns the summary of an incident.
-func (f *Facts) summary(x *Incident) string {
+func (f *Facts) summary(x *Incident, now time.Time) string {
 	happened := f.happenedToService()
 	if f.IsAboutNodes() {
-		happened = f.happenedToNodes(x)
+		happened = f.happenedToNodes(x, now)
 	}
 	s := phrase.Sentence(happened) + "; " + cmp.Or(lossText(x), f.noLossText(x))
 	if x.Evicted > 0 {
@@ -26,7 +27,7 @@ func (f *Facts) summary(x *Incident) string {
 }
 
 // happenedToNodes returns the text for an incident of nodes, without the effect on Services.
-func (f *Facts) happenedToNodes(x *Incident) string {
+func (f *Facts) happenedToNodes(x *Incident, now time.Time) string {
 	grace, longest := "", phrase.Duration(x.Numbers.LongestInterval)
 	if x.Numbers.GracePeriod > 0 {
 		grace = " (grace period " + phrase.Duration(x.Numbers.GracePeriod) + ")"
@@ -48,7 +49,7 @@ func (f *Facts) happenedToNodes(x *Incident) string {
 		}
 		return s
 	case nodes <= 1:
-		return f.happenedToNode(x, longest+grace)
+		return f.happenedToNode(x, longest+grace, now)
 	case f.clockSetBack():
 		return fmt.Sprintf("the clocks of %d of %d nodes were set back, so the node controller ignored their heartbeats", nodes, f.KnownNodes) + f.turnedText(x)
 	}
@@ -62,7 +63,7 @@ func (f *Facts) happenedToNodes(x *Incident) string {
 	return s + f.turnedText(x)
 }
 
-func (f *Facts) happenedToNode(x *Incident, longest string) string {
+func (f *Facts) happenedToNode(x *Incident, longest string, now time.Time) string {
 	node := "node " + strings.Join(x.Nodes, "")
 	switch {
 	case f.clockSetBack():
@@ -70,7 +71,11 @@ func (f *Facts) happenedToNode(x *Incident, longest string) string {
 	case x.Cause == cause.KubeletRestart:
 		return "the kubelet of " + node + " restarted and reported its pods as not ready until it had probed them"
 	case x.Cause == cause.NodeNotReady:
-		return "the kubelet of " + node + " reported the node as not ready" + phrase.Times(x.Turned)
+		s := "the kubelet of " + node + " reported the node as not ready" + phrase.Times(x.Turned)
+		if said := f.told(now); said != (event.Words{}) {
+			s += ` ("` + cmp.Or(said.Message, said.Reason) + `")`
+		}
+		return s
 	case x.Numbers.LongestInterval > 0:
 		return node + " sent no heartbeat for " + f.atLeast(x) + longest + f.turnedText(x)
 	case f.FoundUnknown > 0:

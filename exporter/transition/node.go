@@ -136,6 +136,8 @@ type NodeReadyChanged struct {
 	Complete bool
 	// Silence is the time since the last heartbeat, or 0 if no heartbeat is known.
 	Silence time.Duration
+	// Says holds the kubelet's reason and message if To is False.
+	Says event.Words
 	// Loss is set if To is Unknown. If To is False, only the Trigger and Announced fields of Loss are set.
 	Loss NodeLoss
 }
@@ -149,7 +151,34 @@ func (x NodeReadyChanged) String() string {
 	if age := x.HeartbeatAge(); x.To != event.StatusTrue && age > 0 {
 		s += fmt.Sprintf(", last heartbeat %s ago", round(age))
 	}
+	if x.Says != (event.Words{}) {
+		s += ": " + x.Says.String()
+	}
 	return s
+}
+
+// NotReadyReason means that the kubelet of a node that is not Ready gives another reason or message, or that kubeflap
+// found a node that was not Ready.
+type NotReadyReason struct {
+	OfNode
+	Says event.Words
+}
+
+func (x NotReadyReason) String() string { return x.says("not Ready: %s", x.Says) }
+
+// NodeProblem means that another condition turned True while the node was not Ready, or shortly before.
+type NodeProblem struct {
+	OfNode
+	// Condition is the type of the condition, such as DiskPressure.
+	Condition string
+	Says      event.Words
+}
+
+func (x NodeProblem) String() string { return x.says("%s", x.Words()) }
+
+// Words returns the transition as a statement about the condition.
+func (x NodeProblem) Words() event.Words {
+	return event.Words{Reason: "condition " + x.Condition + " turned True", Message: x.Says.String()}
 }
 
 // HeartbeatAge returns the age of the newest heartbeat when Ready changed, or 0 if it is unknown. Nodes and Leases have

@@ -86,7 +86,10 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	if n.exists {
 		n.departure.Note(e, o, false, n.troubled, n.ready == event.StatusTrue)
 		x.statusHeartbeat(n, e, o.Ready)
-		return x.applyReady(n, e, o.Ready)
+		another := n.noteReason(o)
+		turned = x.applyReady(n, e, o.Ready)
+		x.reportReasons(n, e.Seen, o, another && !turned)
+		return turned
 	}
 	n.uid, n.exists, n.created = o.UID, true, e.Seen
 	n.departure.SetPods(x.pods[o.Name], e.Seen)
@@ -97,6 +100,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	}
 	n.period = foundPeriod(x.watches.First(e), o.Ready, n.departure.Announced(e.Seen))
 	x.firstHeartbeat(n, e, o.Ready)
+	x.reportReasons(n, e.Seen, o, n.noteReason(o))
 	return false
 }
 

@@ -35,6 +35,8 @@ type condition struct {
 	lastFalse, lastUnknown time.Time
 	// `returned` is the time of the last change of Ready from Unknown to True.
 	returned time.Time
+	// `reasons` is nil while Ready is True.
+	reasons *reasons
 }
 
 func firstCondition(e event.Event, ready *event.Condition) condition {
@@ -123,6 +125,7 @@ func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, m
 	switch to {
 	case event.StatusFalse:
 		change.Loss = transition.NodeLoss{Trigger: n.trigger(cause.NodeNotReady), Announced: n.departure.Announced(t)}
+		change.Says = n.reasons.says
 		n.troubled = t
 	case event.StatusUnknown:
 		change.Loss = x.loss(n)

@@ -129,6 +129,9 @@ func (l *Nodes) RecordOfPod(x transition.Pod, t time.Time, why cause.Cause, trig
 	}
 	r := l.recordOf(l.named(x.Node), t, transition.NodeLoss{Trigger: trigger}, gap)
 	r.HeartbeatLost = r.HeartbeatLost || why == cause.NodeHeartbeatLost
+	if why == cause.NodeNotReady {
+		r.KubeletSaid(l.named(x.Node).said)
+	}
 	return r
 }
 

@@ -65,7 +65,9 @@ type node struct {
 	setBackBy time.Duration
 	// notReady is set while the node is not Ready, unless it has never been Ready.
 	notReady bool
-	record   *ledger.Record
+	// The field said holds what the kubelet says in the current period of Ready=False, or is nil.
+	said   *incident.Said
+	record *ledger.Record
 	// The field silence is the node's newest silence, which may be ongoing. It is nil if there is none.
 	silence *silence.Silence
 	// silenceSpan and notReadySpan are the node's ongoing timeline spans in its incident.
@@ -121,15 +123,42 @@ func (l *Nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 	kind := incident.NodeNotReady
 	if x.To == event.StatusUnknown {
 		kind = incident.NodeUnknown
+		n.said.End(x.Time)
 		r = l.nodeTurnedUnknown(n, &x)
 	} else {
 		r = l.recordOf(n, x.Time, x.Loss, l.Silences.Settings.Undisturbed()+1)
+		n.said = &incident.Said{First: x.Says, Last: x.Says, Since: x.Time, Returned: x.From == event.StatusUnknown}
+		r.KubeletSaid(n.said)
 	}
 	r.Turned++
 	r.Open[incident.OpenNode(n.name)] = x.Time
 	n.notReadySpan.Close(x.Time)
 	n.notReadySpan = r.Timeline.Begin(incident.TrackNode, n.name, x.Time)
-	l.Note(r, n.entry(kind, x.Time, x.HeartbeatAge()))
+	e := n.entry(kind, x.Time, x.HeartbeatAge())
+	if kind == incident.NodeNotReady && x.Says != (event.Words{}) {
+		e.Said = n.said
+	}
+	l.Note(r, e)
+}
+
+// says keeps the kubelet's newest words. The node's incident and its evidence share them.
+func (n *node) says(x transition.NotReadyReason) {
+	if n.said == nil {
+		n.said = &incident.Said{First: x.Says, Since: x.Time}
+	}
+	n.said.Last = x.Says
+}
+
+// hasProblem adds a condition that turned True to the evidence of the node's incident.
+func (n *node) hasProblem(x transition.NodeProblem) {
+	r := n.current(x.Time)
+	if r == nil || !n.notReady {
+		return
+	}
+	e := n.entry(incident.NodeProblem, x.Time, 0)
+	e.Said = &incident.Said{First: x.Words(), Last: x.Words()}
+	r.Evidence.Add(e)
+	r.AddProblem(x.Condition)
 }
 
 func (l *Nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledger.Record {
@@ -162,7 +191,8 @@ func (l *Nodes) nodeTurnedReady(x transition.NodeReadyChanged) {
 		n.endSilence(x.Time)
 	}
 	was := n.notReady
-	n.notReady = false
+	n.said.End(x.Time)
+	n.notReady, n.said = false, nil
 	if !was || r == nil {
 		return
 	}

@@ -33,6 +33,10 @@ func (l *Nodes) Observe(x transition.Transition) {
 		} else {
 			l.nodeTurnedNotReady(x)
 		}
+	case transition.NotReadyReason:
+		l.recordTransition(x.Node, x.Time).says(x)
+	case transition.NodeProblem:
+		l.recordTransition(x.Node, x.Time).hasProblem(x)
 	case transition.NodeReadyMissed:
 		l.nodeReadyMissed(x)
 	case transition.NodeNotMarked:
