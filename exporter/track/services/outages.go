@@ -82,9 +82,9 @@ type Outage struct {
 }
 
 // Outages returns each ongoing outage that began by t, by the UID of the Service.
-func (r *registry) Outages(t time.Time) map[event.UID]Outage {
+func (x *Services) Outages(t time.Time) map[event.UID]Outage {
 	all := map[event.UID]Outage{}
-	for _, s := range r.all {
+	for _, s := range x.all {
 		if o := s.Outage; s.Current && o != nil && !o.Since.After(t) {
 			all[s.UID] = Outage{Since: o.Since, Class: o.Class.String(), Found: o.Found}
 		}
