@@ -67,7 +67,7 @@ func (f *Facts) numbers(x *Incident, g advice.GracePeriod, now time.Time) (n Num
 		n.GracePeriod, n.LongestInterval = g.Period, f.longest(now, g.Period)
 		x.Numbers = n
 		n.LongestAtLeast = n.LongestInterval > 0 && f.atLeast(x) != ""
-		if x.Verdict == verdict.GracePeriod || g.Unsafe() || x.Verdict == verdict.Node && x.Cause == cause.NodeHeartbeatLost && !f.clockSetBack() && !f.upgraded() {
+		if x.Verdict == verdict.GracePeriod || g.Unsafe() || x.Verdict == verdict.Node && x.Cause == cause.NodeHeartbeatLost && !f.Silences.ClocksSetBack() && !f.Silences.Upgraded() {
 			n.RecommendedGracePeriod = g.Recommended()
 		}
 	case f.Cause == cause.InPlaceUpdate:
@@ -83,7 +83,7 @@ func (f *Facts) remedy(x *Incident, g advice.GracePeriod, now time.Time) string 
 	if f.IsAboutNodes() {
 		return advice.LostNodes{
 			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: f.nodes.len(), KnownNodes: f.KnownNodes,
-			NotMarked: f.NotMarked > 0, ClockSetBack: f.clockSetBack(), Upgraded: f.upgraded(),
+			NotMarked: f.NotMarked > 0, ClockSetBack: f.Silences.ClocksSetBack(), Upgraded: f.Silences.Upgraded(),
 			NotRecovered: x.State == StateRunning && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
 			Longest: f.unexplained(x.Numbers.LongestInterval, now), Grace: g, Command: x.Command, Etcd: x.Etcd,
 			Said: f.told(now), Problems: f.problems,

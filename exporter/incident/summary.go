@@ -50,7 +50,7 @@ func (f *Facts) happenedToNodes(x *Incident, now time.Time) string {
 		return s
 	case nodes <= 1:
 		return f.happenedToNode(x, longest+grace, now)
-	case f.clockSetBack():
+	case f.Silences.ClocksSetBack():
 		return fmt.Sprintf("the clocks of %d of %d nodes were set back, so the node controller ignored their heartbeats", nodes, f.KnownNodes) + f.turnedText(x)
 	}
 	s := fmt.Sprintf("%d of %d nodes fell silent", nodes, f.KnownNodes)
@@ -66,7 +66,7 @@ func (f *Facts) happenedToNodes(x *Incident, now time.Time) string {
 func (f *Facts) happenedToNode(x *Incident, longest string, now time.Time) string {
 	node := "node " + strings.Join(x.Nodes, "")
 	switch {
-	case f.clockSetBack():
+	case f.Silences.ClocksSetBack():
 		return "the clock of " + node + " was set back by " + phrase.Duration(f.Silences[0].ClockBack) + ", so the node controller ignored its heartbeats" + f.turnedText(x)
 	case x.Cause == cause.KubeletRestart:
 		return "the kubelet of " + node + " restarted and reported its pods as not ready until it had probed them"
@@ -159,16 +159,6 @@ func (f *Facts) noLossText(x *Incident) string {
 		return "no Service lost a ready address since kubeflap started"
 	}
 	return "no Service lost a ready address"
-}
-
-// clockSetBack reports whether the nodes were lost because their clocks were set back.
-func (f *Facts) clockSetBack() bool {
-	return f.Silences.All(func(s *silence.Silence) bool { return s.ClockBack > 0 })
-}
-
-// upgraded reports whether the nodes were lost during an upgrade of their kubelets.
-func (f *Facts) upgraded() bool {
-	return f.Silences.All(func(s *silence.Silence) bool { return s.Upgraded })
 }
 
 // longest returns the longest time between two heartbeats so far. It returns 0 if kubeflap could not measure this time.

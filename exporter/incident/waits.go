@@ -20,9 +20,6 @@ func (w Waited) Entry() Entry {
 	return Entry{Kind: OutageWaited, Time: w.Since, Service: w.Service, Name: advice.Waiting{Namespace: w.Service.Namespace, Wait: w.Wait}.What(), Duration: w.Lasted}
 }
 
-// Wait records what a Service without a ready address waits for. The zero value ends the wait.
-func (f *Facts) Wait(x transition.Service, w transition.Wait) { f.EffectOn(x).Wait = w }
-
 // WaitEnded records that a Service no longer waits for w, and adds it to the evidence.
 func (f *Facts) WaitEnded(w Waited) {
 	f.Evidence.Add(w.Entry())

@@ -40,6 +40,12 @@ func (x List) Any(match func(*Silence) bool) bool { return slices.ContainsFunc(x
 // All reports whether there are silences, and all of them match.
 func (x List) All(match func(*Silence) bool) bool { return len(x) > 0 && x.Count(match) == len(x) }
 
+// ClocksSetBack reports whether the node controller ignored the heartbeats of all nodes because their clocks were set back.
+func (x List) ClocksSetBack() bool { return x.All(func(s *Silence) bool { return s.ClockBack > 0 }) }
+
+// Upgraded reports whether all nodes fell silent while their kubelets were upgraded.
+func (x List) Upgraded() bool { return x.All(func(s *Silence) bool { return s.Upgraded }) }
+
 // OfEachNode returns the first silence of each node.
 func (x List) OfEachNode() List {
 	if len(x) < 2 {

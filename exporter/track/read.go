@@ -74,7 +74,9 @@ func (t *Tracker) LeasesBehind(at time.Time) bool { return asOf(t, at, t.nodes.L
 func (t *Tracker) Synced() bool { return asOf(t, time.Time{}, t.watches.AllSynced) }
 
 // AddressSource returns the resource from which address states are currently read.
-func (t *Tracker) AddressSource() event.Kind { return asOf(t, time.Time{}, t.services.Source) }
+func (t *Tracker) AddressSource() event.Kind {
+	return asOf(t, time.Time{}, func() event.Kind { return t.losses.ReadFrom })
+}
 
 // GracePeriod returns the current node monitor grace period and its source. The period is 0 if unknown.
 func (t *Tracker) GracePeriod() controlplane.Setting {

@@ -175,7 +175,7 @@ func (l *services) outageWaits(x transition.OutageWaits) {
 		s.endWait(x.Wait.Since)
 		s.beginWait(x.Service, x.Wait)
 	}
-	r.Wait(x.Service, x.Wait)
+	r.EffectOn(x.Service).Wait = x.Wait
 	l.Mark(r)
 }
 
@@ -225,7 +225,7 @@ func (l *services) endOutage(x transition.Service, s *service, t time.Time, how 
 	for _, w := range s.waited {
 		r.WaitEnded(w)
 	}
-	r.Wait(x, transition.Wait{})
+	r.EffectOn(x).Wait = transition.Wait{}
 	s.outage, s.record, s.waited = time.Time{}, nil, nil
 	endRemoval(r, t)
 	l.Note(r, incident.Entry{Kind: how, Time: t, Service: x, Duration: lasted, Inexact: !seen})

@@ -45,11 +45,11 @@ func (l *Ledger) decide(r *Record) verdict.Decision {
 	case r.final != nil:
 		return *r.final
 	}
-	return l.weigh(r)
+	return r.weigh(l)
 }
 
 // weigh weighs the hypotheses about a node incident, based on the current facts.
-func (l *Ledger) weigh(r *Record) verdict.Decision {
+func (r *Record) weigh(l *Ledger) verdict.Decision {
 	return judge.OfNodes(l.NodeLoss(r.Silences, r.KnownNodes))
 }
 
@@ -158,7 +158,7 @@ func (l *Ledger) Explain(r *Record, t time.Time) {
 	case !r.Settled:
 		l.Touch(r, t)
 	case r.final != nil && !r.withdrawn:
-		l.revise(r, l.weigh(r), true)
+		l.revise(r, r.weigh(l), true)
 	}
 }
 

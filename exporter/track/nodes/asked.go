@@ -13,8 +13,8 @@ import (
 func (x *Nodes) Known(name string) bool { return x.nodes[name] != nil }
 
 // existing returns a node, or nil if the Node does not exist.
-func (x *Nodes) existing(name string) *node {
-	if n := x.nodes[name]; n != nil && n.exists {
+func existing(all map[string]*node, name string) *node {
+	if n := all[name]; n != nil && n.exists {
 		return n
 	}
 	return nil
@@ -31,7 +31,7 @@ const reportedWithin = 2 * time.Second
 // NotReadyAt reports whether the node's kubelet reported Ready=False around t, by its own clock (kubelet, nodestatus
 // ReadyCondition). It compares lastTransitionTimes, so the result does not depend on the order in which kubeflap saw the changes.
 func (x *Nodes) NotReadyAt(name string, t time.Time) bool {
-	n := x.existing(name)
+	n := existing(x.nodes, name)
 	if n == nil {
 		return false
 	}
@@ -58,7 +58,7 @@ func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 // lag, too, so it may not show the status yet. In this case, the cause is certain only if the node has been silent for
 // longer than the grace period.
 func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause, certain bool) {
-	n := x.existing(name)
+	n := existing(x.nodes, name)
 	if n == nil || x.watches.Missing(event.KindNode) {
 		return cause.NodeHeartbeatLost, true
 	}
@@ -80,7 +80,7 @@ func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause
 
 // ReadySince returns the time since which a node is known to be Ready. ok is false if the node is not Ready.
 func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
-	n := x.existing(name)
+	n := existing(x.nodes, name)
 	if n == nil || n.ready != event.StatusTrue {
 		return time.Time{}, false
 	}
@@ -90,7 +90,7 @@ func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
 // UnreadySince returns the status of a node that is not Ready, and the time since which the node is known to have this
 // status. ok is false if the node is Ready or does not exist.
 func (x *Nodes) UnreadySince(name string) (since time.Time, status event.Status, ok bool) {
-	n := x.existing(name)
+	n := existing(x.nodes, name)
 	if n == nil || n.ready == event.StatusTrue {
 		return time.Time{}, 0, false
 	}
@@ -119,7 +119,7 @@ func (x *Nodes) Announced(name string, t time.Time) string {
 // departureOf returns the departure of a node, even if the Node was deleted recently, and the time to ask it about. What
 // was announced when a Node was deleted counts until its pods are gone.
 func (x *Nodes) departureOf(name string, t time.Time) (*departure.Departure, time.Time) {
-	if n := x.existing(name); n != nil {
+	if n := existing(x.nodes, name); n != nil {
 		return &n.departure, t
 	}
 	i := x.former.newest(name)
@@ -150,7 +150,7 @@ func (x *Nodes) AnnouncedEviction(name string, t time.Time) string {
 // Trigger returns a value that identifies the node's failure. `why` is the cause of the failure. ok is false if the
 // Node does not exist.
 func (x *Nodes) Trigger(name string, why cause.Cause) (trigger uint64, ok bool) {
-	n := x.existing(name)
+	n := existing(x.nodes, name)
 	if n == nil {
 		return 0, false
 	}

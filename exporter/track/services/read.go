@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 )
@@ -48,9 +47,6 @@ type Service struct {
 
 // Flips counts the readiness changes of addresses that stay in a Service.
 type Flips struct{ TurnedReady, TurnedNotReady uint64 }
-
-// Source returns the resource from which address states are currently read.
-func (x *Services) Source() event.Kind { return x.losses.ReadFrom }
 
 // ReadyOn returns the number of ready addresses on a node. It includes the addresses that are not ready because the node
 // turned Unknown. It omits addresses that stay ready when their pod is not ready.
