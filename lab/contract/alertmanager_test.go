@@ -3,7 +3,6 @@ package contract
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -38,15 +37,6 @@ type message struct {
 	at               time.Duration
 	receiver         string
 	firing, resolved []model.LabelSet
-}
-
-// names returns the sorted names of alerts, each name once.
-func names(all []model.LabelSet) (found []string) {
-	for _, l := range all {
-		found = append(found, string(l[model.AlertNameLabel]))
-	}
-	slices.Sort(found)
-	return slices.Compact(found)
 }
 
 // atWork is a time during working hours.
