@@ -125,14 +125,15 @@ func (p *teller) workloadStates(all map[string][]field) {
 		for m := range func(yield func(event.Meta, *bool) bool) { p.workloads.Known(k, yield) } {
 			w := event.WorkloadName{Kind: what, Namespace: m.Namespace, Name: m.Name}
 			replicas, known := p.workloads.Wants(w)
+			_, updated := p.workloads.Updated(w, p.now.Add(-10*time.Minute))
 			all[strings.ToLower(what)+" "+m.Name] = fieldsOf(struct {
 				Wants                    int32
 				Unknown, RolledOut, Zero bool
-			}{replicas, !known, p.workloads.RolledOut(w, p.now.Add(-10*time.Minute), p.now), known && replicas == 0})
+			}{replicas, !known, updated, known && replicas == 0})
 		}
 	}
 	for _, x := range p.Services(p.now, nil) {
-		if p.workloads.EmptyFor(x.Namespace, pods.NewSelector(map[string]string{"app": x.Name})) {
+		if p.workloads.DemandFor(x.Namespace, pods.NewSelector(map[string]string{"app": x.Name})).IsNone() {
 			all["workloads for "+x.Name] = []field{{"Empty", "true"}}
 		}
 	}

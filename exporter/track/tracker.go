@@ -70,7 +70,7 @@ func New(settings Settings) *Tracker {
 	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes, t.classes, settings.KnownManagers)
 	t.services = services.New(settings.BounceWindow, settings.AddressSource, t.watches, &t.found, t.pods, t.losses)
 	t.nodes.ReadyOn = t.services.ReadyOn
-	t.services.EmptyFor = t.workloads.EmptyFor
+	t.services.DemandFor = t.workloads.DemandFor
 	return t
 }
 
@@ -197,7 +197,7 @@ func (t *parts) watchBroke(e event.Event) {
 
 func (t *parts) watchWorks(e event.Event) {
 	blind := t.watches.RecordWorking(e)
-	if e.Kind == event.KindDeployment || e.Kind == event.KindStatefulSet {
+	if e.Kind == event.KindDeployment || e.Kind == event.KindStatefulSet || e.Kind == event.KindPod {
 		t.classes.WorkloadsKnown()
 	}
 	if blind == 0 || e.Kind.IsOptional() {

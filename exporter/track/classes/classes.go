@@ -9,6 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/track/workloads"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -23,12 +24,12 @@ type nodeFacts interface {
 type workloadFacts interface {
 	// Wants returns the number of replicas that the workload should have.
 	Wants(w event.WorkloadName) (replicas int32, known bool)
-	// RolledOut reports whether the workload's template changed between the two times.
-	RolledOut(w event.WorkloadName, since, until time.Time) bool
+	// Updated returns the time at which the workload's template last changed, if that is not before `since`.
+	Updated(w event.WorkloadName, since time.Time) (at time.Time, ok bool)
 	// ScaledDown reports whether the workload gave up a pod because its replicas fell after `since`.
 	ScaledDown(w event.WorkloadName, pod event.UID, since time.Time) bool
-	// EmptyFor reports whether a workload has 0 replicas and pod labels that the selector matches.
-	EmptyFor(namespace string, selector pods.Selector) bool
+	// DemandFor returns the demand of the workloads whose pods a Service selects.
+	DemandFor(namespace string, selector pods.Selector) workloads.Demand
 }
 
 // Classes decides the classes of losses and outages. A class can change until it is final. The counters include a loss
@@ -43,8 +44,10 @@ type Classes struct {
 
 	// `open` holds the settled losses that caused no outage and whose class is not final, sorted by time.
 	open []*Loss
-	// `outages` holds the outages whose class is not final, sorted by time.
-	outages []*Outage
+	// `outages` holds the outages whose class is not final, sorted by time. `empty` holds the ongoing outages whose class is
+	// final, because no pods are wanted. `scaledUp` holds the outages for which pods are wanted again, sorted by the time
+	// of that.
+	outages, empty, scaledUp []*Outage
 	// byOwner holds the losses whose class news about a workload can change.
 	byOwner map[event.WorkloadName][]*Loss
 	blind   blindness
@@ -66,6 +69,16 @@ type Service struct {
 	Outage *Outage
 	// Over contains the time at which the last outage of each class ended or changed its class.
 	Over [cause.NumClasses]event.Moment
+}
+
+// recoveredBy returns the time at which the last outage had ended by t, or zero.
+func (s *Service) recoveredBy(w *watches.Watches, t time.Time) (last time.Time) {
+	for _, over := range s.Over {
+		if at := w.Time(over); over != 0 && !at.After(t) && at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // Counts holds the counters of a Service's losses and outages by class.
@@ -95,14 +108,21 @@ type departure struct {
 	planned, byOwner bool
 	owner            event.WorkloadName
 	revision         string
+	// recovered is the time of the Service's last recovery before the loss. An update before it explains nothing.
+	recovered time.Time
 }
 
 // Outage is a time during which a Service has no ready address. It has the same cause as the loss with which it began.
 type Outage struct {
 	Since time.Time
 	Class cause.Class
-	// Found is set if the Service had no ready address in the first lists. Such an outage is not counted.
+	// Down is the time since which the Service has had no ready address. Since is later if pods were not wanted until then.
+	Down time.Time
+	// Found is set if the Service had no ready address in the first lists. Such an outage is not counted, unless pods are
+	// wanted since then.
 	Found bool
+	// Addresses returns the Service's current addresses.
+	Addresses func() []event.UID
 	// Live is set if kubeflap saw the start without delay.
 	Live bool
 	// Undecided is set until the loss with which the outage began has been reported. Then the cause is known.
@@ -120,25 +140,33 @@ type Outage struct {
 	owners []event.WorkloadName
 	// counted is the time up to which the outage has been counted, and until is its end, both by Classes.clock.
 	counted, until time.Time
+	// wanted is the time since which pods are wanted again, or zero. wantedClock is the same time by Classes.clock.
+	wanted, wantedClock time.Time
 }
 
-// Begin begins an outage with the losses that an event made. `others` are the other addresses of the Service.
-func (q *Classes) Begin(s *Service, o *Outage, made []*Loss, others []event.UID) {
+// Begin begins an outage with the losses that an event made.
+func (q *Classes) Begin(s *Service, o *Outage, made []*Loss) {
 	o.made, o.counted = made, q.clock()
 	q.begin(s, o)
+	ids := o.Addresses()
 	for _, l := range made {
 		l.Outage = o
-		others = append(others, l.Change.ID)
+		ids = append(ids, l.Change.ID)
 	}
-	for _, id := range others {
-		if w, _ := q.pods.Workload(id); !slices.Contains(o.owners, w) {
-			o.owners = append(o.owners, w)
+	o.owners = q.ownersOf(ids)
+}
+
+func (q *Classes) ownersOf(ids []event.UID) (owners []event.WorkloadName) {
+	for _, id := range ids {
+		if w, _ := q.pods.Workload(id); !slices.Contains(owners, w) {
+			owners = append(owners, w)
 		}
 	}
+	return owners
 }
 
 func (q *Classes) begin(s *Service, o *Outage) {
-	s.Outage, o.service = o, s
+	s.Outage, o.service, o.Down = o, s, o.Since
 	i, _ := slices.BinarySearchFunc(q.outages, o, func(a, b *Outage) int { return a.Since.Compare(b.Since) })
 	q.outages = slices.Insert(q.outages, i, o)
 }
@@ -147,14 +175,14 @@ func (q *Classes) begin(s *Service, o *Outage) {
 func (q *Classes) Continue(s *Service, o *Outage) {
 	o.counted = o.Since
 	if q.begin(s, o); q.watches.Now().Sub(o.Since) >= finalAfter {
-		o.final, o.counted = true, q.clock()
-		q.outages = slices.DeleteFunc(q.outages, func(x *Outage) bool { return x == o })
+		o.counted = q.clock()
+		q.makeFinal(o)
 	}
 }
 
 // Find begins an outage of a Service that had no ready address in the first lists.
-func (q *Classes) Find(s *Service) {
-	o := &Outage{Since: q.watches.Now(), Class: cause.Found, Found: true}
+func (q *Classes) Find(s *Service, o *Outage) {
+	o.Since, o.Class, o.Found = q.watches.Now(), cause.Found, true
 	q.begin(s, o)
 	q.review(o)
 }
@@ -162,6 +190,8 @@ func (q *Classes) Find(s *Service) {
 // End ends the current outage of a Service.
 func (q *Classes) End(s *Service) {
 	o := s.Outage
+	q.wantedNoMore(o)
+	q.empty = without(q.empty, o)
 	s.OutageTime[o.Class] += q.ongoing(o)
 	o.until = q.clock()
 	s.Outage, s.Over[o.Class] = nil, q.watches.Moment(q.watches.Now())
@@ -170,11 +200,25 @@ func (q *Classes) End(s *Service) {
 
 // ongoing returns the time of the current outage that the counters do not include yet.
 func (q *Classes) ongoing(o *Outage) time.Duration {
-	if !o.final || o.Found {
+	if !o.final || !o.counts() {
 		return 0
 	}
-	return q.clock().Sub(o.counted)
+	return q.countedUntil(o).Sub(o.counted)
 }
+
+// countedUntil returns the end of the time to count. The class of the time since pods are wanted again is not final.
+func (q *Classes) countedUntil(o *Outage) time.Time {
+	switch {
+	case o.service.Outage != o:
+		return o.until
+	case !o.wanted.IsZero():
+		return o.wantedClock
+	}
+	return q.clock()
+}
+
+// counts reports whether an outage is counted.
+func (o *Outage) counts() bool { return !o.Found || o.Class == cause.Unplanned }
 
 // Counted returns the counters of a Service at the current time.
 func (q *Classes) Counted(s *Service) Counts {
@@ -188,8 +232,9 @@ func (q *Classes) Counted(s *Service) Counts {
 // StartCounting sets the counters of a Service to zero. An outage whose class is not final has not been counted yet.
 func (q *Classes) StartCounting(s *Service) {
 	s.Counts, s.ClassSince = Counts{}, [cause.NumClasses]event.Moment{}
-	if o := s.Outage; o != nil && o.final && !o.Found {
+	if o := s.Outage; o != nil && o.final && o.counts() {
 		o.counted = q.clock()
+		o.wantedClock = o.counted
 		q.noteCounted(s, o.Class)
 	}
 }

@@ -23,6 +23,7 @@ func (q *Classes) Decide(l *Loss) {
 	l.planned = c.Announced != "" || c.Cause.OfNode() && q.nodes.AnnouncedFailure(c.Pod.Node, c.Cause, c.Time) != ""
 	l.byOwner = c.Cause == cause.PodDeleted || c.Vanished
 	l.owner, l.revision = q.pods.Workload(c.ID)
+	l.recovered = l.Service.recoveredBy(q.watches, c.Time)
 	is, final := q.classOf(l)
 	switch {
 	case l.Outage != nil:
@@ -66,12 +67,18 @@ func (q *Classes) classOf(l *Loss) (is cause.Class, final bool) {
 	if q.workloads.ScaledDown(l.owner, l.Change.ID, began) {
 		return cause.Planned, true
 	}
-	_, other := q.pods.Appeared(l.owner, l.revision, began)
-	same, _ := q.pods.Appeared(l.owner, l.revision, t)
-	if other || q.workloads.RolledOut(l.owner, began, q.watches.Now()) {
+	same, newer := q.pods.Appeared(l.owner, l.revision)
+	if !newer.Before(began) {
 		return cause.Rollout, true
 	}
-	return cause.Unplanned, same
+	if l.recovered.After(began) {
+		began = l.recovered
+	}
+	// A new pod of the same revision shows that the update did not change the pods, or has changed them before.
+	if updated, ok := q.workloads.Updated(l.owner, began); ok && same.Before(updated) && !l.Change.Vanished {
+		return cause.Rollout, false
+	}
+	return cause.Unplanned, !same.Before(t)
 }
 
 func wantsNone(all workloadFacts, w event.WorkloadName) bool {
@@ -82,12 +89,10 @@ func wantsNone(all workloadFacts, w event.WorkloadName) bool {
 // classOfOutage returns the class of an outage at the current time.
 func (q *Classes) classOfOutage(o *Outage) cause.Class {
 	switch {
-	case o.Found && q.workloads.EmptyFor(o.service.Name.Namespace, o.service.Selector):
+	case q.demand(o).IsNone():
 		return cause.ScaledToZero
-	case o.Found, len(o.made) == 0:
+	case o.Class == cause.ScaledToZero, len(o.made) == 0:
 		return o.Class
-	case !slices.ContainsFunc(o.owners, func(w event.WorkloadName) bool { return !wantsNone(q.workloads, w) }):
-		return cause.ScaledToZero
 	}
 	class := cause.NumClasses
 	for _, l := range o.made {
@@ -110,6 +115,8 @@ func (q *Classes) review(o *Outage) {
 	}
 	if o.service.Outage != o {
 		q.finish(o)
+	} else if o.Class == cause.ScaledToZero {
+		q.noteWanted(o)
 	}
 }
 
@@ -126,22 +133,33 @@ func (q *Classes) finish(o *Outage) {
 	if o.final || slices.ContainsFunc(o.made, func(l *Loss) bool { return !l.Settled }) {
 		return
 	}
-	o.final = true
-	q.outages = slices.DeleteFunc(q.outages, func(x *Outage) bool { return x == o })
+	q.makeFinal(o)
 	s := o.service
 	for _, l := range o.made {
 		q.countLoss(s, o.Class)
 		q.forget(l)
 	}
-	if o.made = nil; o.Found {
-		return
+	if o.made = nil; o.counts() {
+		q.countOutage(o)
 	}
+}
+
+func (q *Classes) makeFinal(o *Outage) {
+	o.final = true
+	if q.outages = without(q.outages, o); o.service.Outage == o && o.Class == cause.ScaledToZero {
+		q.empty = append(q.empty, o)
+	}
+}
+
+func without(all []*Outage, o *Outage) []*Outage {
+	return slices.DeleteFunc(all, func(x *Outage) bool { return x == o })
+}
+
+// countOutage counts an outage whose class has become final, with its time so far.
+func (q *Classes) countOutage(o *Outage) {
+	s, until := o.service, q.countedUntil(o)
 	q.noteCounted(s, o.Class)
 	s.Outages[o.Class]++
-	until := o.until
-	if s.Outage == o {
-		until = q.clock()
-	}
 	s.OutageTime[o.Class] += until.Sub(o.counted)
 	o.counted = until
 }
@@ -152,19 +170,23 @@ func (q *Classes) PodAppeared(w event.WorkloadName) { q.reviewLosses(q.byOwner[w
 // WorkloadChanged handles a change of a workload.
 func (q *Classes) WorkloadChanged(w event.WorkloadName) {
 	q.reviewLosses(q.byOwner[w])
-	for _, o := range slices.Clone(q.outages) {
-		if slices.Contains(o.owners, w) {
+	if _, known := q.workloads.Wants(w); known {
+		q.reviewOutages(func(o *Outage) bool { return o.service.Name.Namespace == w.Namespace })
+	}
+}
+
+func (q *Classes) reviewOutages(some func(*Outage) bool) {
+	for _, o := range slices.Concat(q.outages, q.empty) {
+		if some(o) {
 			q.review(o)
 		}
 	}
 }
 
-// WorkloadsKnown handles the first list of workloads, and the end of a break of their watch.
+// WorkloadsKnown handles the first list of workloads or pods, and the end of a break of their watch.
 func (q *Classes) WorkloadsKnown() {
 	q.reviewLosses(q.open)
-	for _, o := range slices.Clone(q.outages) {
-		q.review(o)
-	}
+	q.reviewOutages(func(*Outage) bool { return true })
 }
 
 func (q *Classes) reviewLosses(some []*Loss) {
@@ -208,9 +230,17 @@ func (q *Classes) Due(by time.Time) (due time.Time, decide func()) {
 			}
 		}
 	}
-	if len(q.outages) > 0 && q.watches.Up(event.KindService) && q.watches.Up(q.ReadFrom) {
+	if !q.watches.Up(event.KindService) || !q.watches.Up(q.ReadFrom) {
+		return due, decide
+	}
+	if len(q.outages) > 0 {
 		if at := q.outages[0].Since.Add(finalAfter); !at.After(by) && (decide == nil || at.Before(due)) {
 			due, decide = at, func() { q.expire(watches.Take(&q.outages)) }
+		}
+	}
+	if len(q.scaledUp) > 0 {
+		if at := q.scaledUp[0].wanted.Add(finalAfter); !at.After(by) && (decide == nil || at.Before(due)) {
+			due, decide = at, func() { q.failToScaleUp(q.scaledUp[0]) }
 		}
 	}
 	return due, decide

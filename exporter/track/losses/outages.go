@@ -17,7 +17,7 @@ const goneWithin = 2 * time.Minute
 // Service's own addresses by more than goneWithin, they no longer count as foreign. `live` reports whether kubeflap saw
 // the event without delay.
 func (q *Losses) BeginOutage(s *Service, t time.Time, live bool, made []*Loss) {
-	o := &classes.Outage{Since: t, Live: live, Undecided: len(made) > 0}
+	o := &classes.Outage{Since: t, Live: live, Undecided: len(made) > 0, Addresses: q.addressesOf(s)}
 	var lost []*classes.Loss
 	for _, l := range made {
 		l.Change.Foreign = l.Change.Foreign && s.ownLost != 0 && l.Change.Time.Sub(q.watches.Time(s.ownLost)) <= goneWithin
@@ -26,18 +26,28 @@ func (q *Losses) BeginOutage(s *Service, t time.Time, live bool, made []*Loss) {
 	if len(made) > 0 {
 		made[len(made)-1].began = o
 	}
-	var others []event.UID
-	for _, a := range s.Addresses(q.ReadFrom) {
-		others = append(others, a.ID)
+	q.Begin(&s.Service, o, lost)
+}
+
+func (q *Losses) addressesOf(s *Service) func() []event.UID {
+	return func() (ids []event.UID) {
+		for _, a := range s.Addresses(q.ReadFrom) {
+			ids = append(ids, a.ID)
+		}
+		return ids
 	}
-	q.Begin(&s.Service, o, lost, others)
+}
+
+// FindOutage begins an outage of a Service that had no ready address in the first lists.
+func (q *Losses) FindOutage(s *Service) {
+	q.Find(&s.Service, &classes.Outage{Addresses: q.addressesOf(s)})
 }
 
 // EndOutage ends the current outage of a Service, and reports its end once the cause is known.
 func (q *Losses) EndOutage(s *Service, t time.Time, live bool) {
 	o := s.Outage
 	q.End(&s.Service)
-	o.Ended = &transition.OutageEnded{At: at(t), Service: s.Name, Lasted: t.Sub(o.Since), Cause: o.Cause, Complete: live && o.Live}
+	o.Ended = &transition.OutageEnded{At: at(t), Service: s.Name, Lasted: t.Sub(o.Down), Cause: o.Cause, Complete: live && o.Live}
 	if !o.Undecided && !o.Found {
 		q.Report(s, *o.Ended)
 	}
@@ -46,7 +56,7 @@ func (q *Losses) EndOutage(s *Service, t time.Time, live bool) {
 // ContinueOutage begins an outage that had begun before the first lists. `found` is set if it had begun before the first
 // process was started.
 func (q *Losses) ContinueOutage(s *Service, since time.Time, class cause.Class, found bool, t time.Time) {
-	if q.Continue(&s.Service, &classes.Outage{Since: since, Class: class, Found: found}); !found {
+	if q.Continue(&s.Service, &classes.Outage{Since: since, Class: class, Found: found, Addresses: q.addressesOf(s)}); !found {
 		q.Report(s, transition.OutageStarted{At: transition.At{Time: since, Waited: t.Sub(since)}, Service: s.Name})
 	}
 }

@@ -45,10 +45,10 @@ func (x *Pods) Workload(id event.UID) (w event.WorkloadName, revision string) {
 // appearedFor is the time for which the appearance of a pod is kept.
 const appearedFor = 15 * time.Minute
 
-// appearance is the time at which the newest pod of a revision appeared.
+// appearance is the time at which the newest pod of a revision appeared. first is the time of the first of its pods.
 type appearance struct {
-	revision string
-	at       time.Time
+	revision  string
+	first, at time.Time
 }
 
 // appearances holds the recent appearances of pods, by workload. `forgotten` is the time at which old ones were last
@@ -70,7 +70,7 @@ func (a *appearances) note(p *Pod, t time.Time) event.WorkloadName {
 			return is.workload
 		}
 	}
-	a.of[is.workload] = append(all, appearance{is.revision, t})
+	a.of[is.workload] = append(all, appearance{is.revision, t, t})
 	return is.workload
 }
 
@@ -88,12 +88,22 @@ func (a *appearances) forget(t time.Time) {
 	}
 }
 
-// Appeared reports whether pods of a workload appeared at t or later, with the given revision and with other ones.
-func (x *Pods) Appeared(w event.WorkloadName, revision string, t time.Time) (same, other bool) {
-	for _, a := range x.appeared.of[w] {
-		if !a.at.Before(t) && revision != "" {
-			same, other = same || a.revision == revision, other || a.revision != revision
+// Appeared returns the times at which the newest pods of a workload appeared, with the given revision and with newer ones.
+// A revision is newer if one of its pods appeared after the first pod of the given revision. A time is zero if there was no
+// such pod recently.
+func (x *Pods) Appeared(w event.WorkloadName, revision string) (same, newer time.Time) {
+	if revision == "" {
+		return same, newer
+	}
+	all := x.appeared.of[w]
+	var is appearance
+	if i := slices.IndexFunc(all, func(a appearance) bool { return a.revision == revision }); i >= 0 {
+		is = all[i]
+	}
+	for _, a := range all {
+		if a.revision != revision && a.at.After(is.first) && a.at.After(newer) {
+			newer = a.at
 		}
 	}
-	return same, other
+	return is.at, newer
 }

@@ -35,9 +35,9 @@ func (p *Pod) JoinService(alone *ServiceList) {
 	}
 }
 
-// CountPending returns the number of pods in phase Pending that the selector matches.
-func (x *Pods) CountPending(namespace string, by Selector) int {
-	return x.waiting.CountPending(namespace, by.selects)
+// Pending returns the pods in phase Pending that the selector matches, in any order.
+func (x *Pods) Pending(namespace string, by Selector) []event.UID {
+	return x.waiting.Pending(namespace, by.selects)
 }
 
 // WaitOf returns what the pods of a Service without a ready address wait for. The Service has some addresses that are not

@@ -63,9 +63,6 @@ func (all over) keep(s *service, t time.Time, w *watches.Watches) {
 	maps.DeleteFunc(all, func(_ transition.Service, ended [cause.NumClasses]event.Moment) bool {
 		return t.Sub(w.Time(slices.Max(ended[:]))) > keepOver
 	})
-	if s.Outage != nil {
-		s.Over[s.Outage.Class] = w.Moment(t)
-	}
 	if s.Over != ([cause.NumClasses]event.Moment{}) {
 		all[s.Name] = s.Over
 	}
@@ -116,7 +113,7 @@ func (x *Services) FindOutages(t time.Time) {
 			x.losses.ContinueOutage(&s.Service, o.Since, cause.ParseClass(o.Class), o.Found, t)
 			x.follow(s, nil, o.Wait)
 		} else {
-			x.losses.Find(&s.Service.Service)
+			x.losses.FindOutage(&s.Service)
 		}
 	}
 	x.restored = nil

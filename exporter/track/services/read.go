@@ -72,7 +72,7 @@ func (x *Services) All(into []Service) []Service {
 		if s.Current {
 			into = append(into, x.read(s))
 			if is := &into[len(into)-1]; is.Ready == 0 {
-				is.PendingPods = x.pods.CountPending(s.Name.Namespace, s.Selector)
+				is.PendingPods = len(x.pods.Pending(s.Name.Namespace, s.Selector))
 			}
 		}
 	}

@@ -159,6 +159,9 @@ func (x *Services) makeCurrent(old *service, name transition.Service, uid event.
 // are not reported.
 func (x *Services) retire(s *service, e event.Event) {
 	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.Name, Earliest: x.watches.NotBefore(e.Kind, e.Seen)})
+	if s.Outage != nil {
+		x.losses.End(&s.Service.Service)
+	}
 	x.over.keep(s, e.Seen, x.watches)
 	s.Current = false
 	if c := s.clients; c != nil {

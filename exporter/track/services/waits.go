@@ -10,6 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/track/workloads"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -26,8 +27,8 @@ const (
 // waits follows what the Services without a ready address wait for.
 type waits struct {
 	*facts
-	// EmptyFor is workloads.Workloads.EmptyFor.
-	EmptyFor func(namespace string, selector pods.Selector) bool
+	// DemandFor is workloads.Workloads.DemandFor.
+	DemandFor func(namespace string, selector pods.Selector) workloads.Demand
 	// asks holds the ongoing outages, and some that have ended, sorted by the time of the next question.
 	asks []*ask
 }
@@ -121,7 +122,7 @@ func (x *waits) waitOf(a *ask) transition.Wait {
 		return transition.Wait{}
 	case x.losses.IsBlind():
 		return a.last
-	case x.EmptyFor(s.Name.Namespace, s.Selector):
+	case x.DemandFor(s.Name.Namespace, s.Selector).IsNone():
 		return transition.Wait{Kind: transition.WaitReplicas}
 	}
 	var ids []event.UID

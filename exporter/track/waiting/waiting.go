@@ -117,15 +117,14 @@ func (x *Pods) ForgetReady(t time.Time) {
 	}
 }
 
-// CountPending returns the number of pods of a namespace in phase Pending that a selector matches.
-func (x *Pods) CountPending(namespace string, selects func(labels map[string]string) bool) int {
-	n := 0
-	for _, w := range x.of[namespace] {
+// Pending returns the pods of a namespace in phase Pending that a selector matches, in any order.
+func (x *Pods) Pending(namespace string, selects func(labels map[string]string) bool) (ids []event.UID) {
+	for id, w := range x.of[namespace] {
 		if w.pending && selects(w.labels) {
-			n++
+			ids = append(ids, id)
 		}
 	}
-	return n
+	return ids
 }
 
 // NotRestored counts the pods of each namespace that are not Ready although their nodes, containers and readiness gates are.

@@ -18,15 +18,15 @@ func (x *Workloads) Wants(w event.WorkloadName) (replicas int32, known bool) {
 	return is.replicas, true
 }
 
-// RolledOut reports whether kubeflap saw an update of a workload after `since` and not after `until`. The spec of a
-// Deployment changed, but not its replicas, or the updateRevision of a StatefulSet changed. RolledOut returns false if
-// it is unknown.
-func (x *Workloads) RolledOut(w event.WorkloadName, since, until time.Time) bool {
+// Updated returns the time at which kubeflap last saw an update of a workload, if that is not before `since`. The spec of a
+// Deployment changed, but not its replicas, or the updateRevision of a StatefulSet changed. ok is false if it is unknown.
+func (x *Workloads) Updated(w event.WorkloadName, since time.Time) (at time.Time, ok bool) {
 	is := x.find(w)
-	return is != nil && slices.ContainsFunc(is.updates, func(m event.Moment) bool {
-		at := x.watches.Time(m)
-		return !at.Before(since) && !at.After(until)
-	})
+	if is == nil || is.updated == 0 {
+		return at, false
+	}
+	at = x.watches.Time(is.updated)
+	return at, !at.Before(since)
 }
 
 // ScaledDown reports whether a workload gave up a pod because its replicas fell after `since`. A fall explains only as many
@@ -47,20 +47,30 @@ func (x *Workloads) ScaledDown(w event.WorkloadName, pod event.UID, since time.T
 	return true
 }
 
-// EmptyFor reports whether a Service selects the pods of a workload that wants none, and of no workload that wants some.
-// It returns false if it is unknown.
-func (x *Workloads) EmptyFor(namespace string, selector pods.Selector) bool {
-	empty := false
+// Demand is what is known about how many pods some workloads want. Some is set if one wants pods, None if one wants none, and
+// Unknown if it is unknown what another one wants.
+type Demand struct{ Some, None, Unknown bool }
+
+// Add adds the demand of a workload.
+func (d *Demand) Add(replicas int32, known bool) {
+	d.Some, d.None, d.Unknown = d.Some || known && replicas > 0, d.None || known && replicas == 0, d.Unknown || !known
+}
+
+// IsNone reports whether it is known that no workload wants pods.
+func (d Demand) IsNone() bool { return d.None && !d.Some && !d.Unknown }
+
+// DemandFor returns the demand of the workloads whose pods a Service selects. A workload that wants pods, but whose pods'
+// labels are unknown, makes the demand unknown.
+func (x *Workloads) DemandFor(namespace string, selector pods.Selector) (d Demand) {
 	for k, w := range x.byNamespace[namespace] {
-		if !selector.SelectsAll(w.selector) {
-			continue
+		switch {
+		case selector.SelectsAll(w.selector):
+			d.Add(w.replicas, x.watches.Watched(k.kind))
+		case len(w.selector) == 0 && len(selector) > 0 && w.replicas > 0:
+			d.Unknown = true
 		}
-		if w.replicas > 0 || !x.watches.Watched(k.kind) {
-			return false
-		}
-		empty = true
 	}
-	return empty
+	return d
 }
 
 func (x *Workloads) find(w event.WorkloadName) *workload {

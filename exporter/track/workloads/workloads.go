@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// remembered is how long an update is remembered. A class can depend on updates in the 10 minutes before a loss, and is
-// final 5 minutes after the loss.
+// remembered is how long a fall of the replicas is remembered. A class can depend on falls in the 10 minutes before a loss,
+// and is final 5 minutes after the loss.
 const remembered = 20 * time.Minute
 
 // Workloads holds a cluster's Deployments and StatefulSets.
@@ -36,8 +36,8 @@ type workload struct {
 	generation int64
 	// revision is a hash of updateRevision, or 0 if the latter is empty.
 	revision uint64
-	// updates holds the times of the last updates, in order. falls holds the last falls of the replicas.
-	updates  []event.Moment
+	// updated is the time of the last update, or 0. falls holds the last falls of the replicas.
+	updated  event.Moment
 	falls    []fall
 	replicas int32
 	// seen is set if the workload has been seen since the last list began.
@@ -89,21 +89,13 @@ func (w *workload) set(o *event.Workload, watched bool, now event.Moment) {
 	updated := w.revision != 0 && revision != 0 && revision != w.revision ||
 		o.Resource == event.KindDeployment && o.Generation > w.generation && o.Replicas == w.replicas
 	if updated && watched {
-		w.noteUpdate(now)
+		w.updated = now
 	}
 	if by := w.replicas - o.Replicas; by > 0 && watched {
 		w.falls = slices.DeleteFunc(w.falls, func(f fall) bool { return time.Duration(now-f.at) > remembered })
 		w.falls = append(w.falls, fall{at: now, by: by})
 	}
 	w.seen, w.replicas, w.generation, w.revision = true, o.Replicas, o.Generation, revision
-}
-
-func (w *workload) noteUpdate(now event.Moment) {
-	old := 0
-	for old < len(w.updates) && time.Duration(now-w.updates[old]) > remembered {
-		old++
-	}
-	w.updates = append(w.updates[:copy(w.updates, w.updates[old:])], now)
 }
 
 func (x *Workloads) forget(namespace string, k key) {
