@@ -232,9 +232,10 @@ func (q *Classes) Counted(s *Service) Counts {
 // StartCounting sets the counters of a Service to zero. An outage whose class is not final has not been counted yet.
 func (q *Classes) StartCounting(s *Service) {
 	s.Counts, s.ClassSince = Counts{}, [cause.NumClasses]event.Moment{}
-	if o := s.Outage; o != nil && o.final && o.counts() {
+	if o := s.Outage; o != nil && o.final {
 		o.counted = q.clock()
-		o.wantedClock = o.counted
-		q.noteCounted(s, o.Class)
+		if o.wantedClock = o.counted; o.counts() {
+			q.noteCounted(s, o.Class)
+		}
 	}
 }
