@@ -153,12 +153,12 @@ func (q *Classes) Begin(s *Service, o *Outage, made []*Loss) {
 		l.Outage = o
 		ids = append(ids, l.Change.ID)
 	}
-	o.owners = q.ownersOf(ids)
+	o.owners = ownersOf(q.pods, ids)
 }
 
-func (q *Classes) ownersOf(ids []event.UID) (owners []event.WorkloadName) {
+func ownersOf(all *pods.Pods, ids []event.UID) (owners []event.WorkloadName) {
 	for _, id := range ids {
-		if w, _ := q.pods.Workload(id); !slices.Contains(owners, w) {
+		if w, _ := all.Workload(id); !slices.Contains(owners, w) {
 			owners = append(owners, w)
 		}
 	}
@@ -176,7 +176,7 @@ func (q *Classes) Continue(s *Service, o *Outage) {
 	o.counted = o.Since
 	if q.begin(s, o); q.watches.Now().Sub(o.Since) >= finalAfter {
 		o.counted = q.clock()
-		q.makeFinal(o)
+		makeFinal(q, o)
 	}
 }
 
@@ -190,7 +190,7 @@ func (q *Classes) Find(s *Service, o *Outage) {
 // End ends the current outage of a Service.
 func (q *Classes) End(s *Service) {
 	o := s.Outage
-	q.wantedNoMore(o)
+	wantedNoMore(q, o)
 	q.empty = without(q.empty, o)
 	s.OutageTime[o.Class] += q.ongoing(o)
 	o.until = q.clock()
@@ -203,11 +203,11 @@ func (q *Classes) ongoing(o *Outage) time.Duration {
 	if !o.final || !o.counts() {
 		return 0
 	}
-	return q.countedUntil(o).Sub(o.counted)
+	return countedUntil(q, o).Sub(o.counted)
 }
 
 // countedUntil returns the end of the time to count. The class of the time since pods are wanted again is not final.
-func (q *Classes) countedUntil(o *Outage) time.Time {
+func countedUntil(q *Classes, o *Outage) time.Time {
 	switch {
 	case o.service.Outage != o:
 		return o.until

@@ -89,7 +89,7 @@ func wantsNone(all workloadFacts, w event.WorkloadName) bool {
 // classOfOutage returns the class of an outage at the current time.
 func (q *Classes) classOfOutage(o *Outage) cause.Class {
 	switch {
-	case q.demand(o).IsNone():
+	case demand(q, o).IsNone():
 		return cause.ScaledToZero
 	case o.Class == cause.ScaledToZero, len(o.made) == 0:
 		return o.Class
@@ -114,9 +114,9 @@ func (q *Classes) review(o *Outage) {
 		q.set(o, q.classOfOutage(o))
 	}
 	if o.service.Outage != o {
-		q.finish(o)
+		finish(q, o)
 	} else if o.Class == cause.ScaledToZero {
-		q.noteWanted(o)
+		noteWanted(q, o)
 	}
 }
 
@@ -129,22 +129,22 @@ func (q *Classes) set(o *Outage, is cause.Class) {
 }
 
 // finish makes the class of an outage final and counts the outage, unless the cause of one of its losses is undecided.
-func (q *Classes) finish(o *Outage) {
+func finish(q *Classes, o *Outage) {
 	if o.final || slices.ContainsFunc(o.made, func(l *Loss) bool { return !l.Settled }) {
 		return
 	}
-	q.makeFinal(o)
+	makeFinal(q, o)
 	s := o.service
 	for _, l := range o.made {
 		q.countLoss(s, o.Class)
 		q.forget(l)
 	}
 	if o.made = nil; o.counts() {
-		q.countOutage(o)
+		countOutage(q, o)
 	}
 }
 
-func (q *Classes) makeFinal(o *Outage) {
+func makeFinal(q *Classes, o *Outage) {
 	o.final = true
 	if q.outages = without(q.outages, o); o.service.Outage == o && o.Class == cause.ScaledToZero {
 		q.empty = append(q.empty, o)
@@ -156,8 +156,8 @@ func without(all []*Outage, o *Outage) []*Outage {
 }
 
 // countOutage counts an outage whose class has become final, with its time so far.
-func (q *Classes) countOutage(o *Outage) {
-	s, until := o.service, q.countedUntil(o)
+func countOutage(q *Classes, o *Outage) {
+	s, until := o.service, countedUntil(q, o)
 	q.noteCounted(s, o.Class)
 	s.Outages[o.Class]++
 	s.OutageTime[o.Class] += until.Sub(o.counted)
@@ -240,7 +240,7 @@ func (q *Classes) Due(by time.Time) (due time.Time, decide func()) {
 	}
 	if len(q.scaledUp) > 0 {
 		if at := q.scaledUp[0].wanted.Add(finalAfter); !at.After(by) && (decide == nil || at.Before(due)) {
-			due, decide = at, func() { q.failToScaleUp(q.scaledUp[0]) }
+			due, decide = at, func() { failToScaleUp(q, q.scaledUp[0]) }
 		}
 	}
 	return due, decide
@@ -252,7 +252,7 @@ func (q *Classes) expire(o *Outage) {
 	if o.Class == cause.Planned || o.Class == cause.Rollout {
 		q.set(o, cause.Unplanned)
 	}
-	q.finish(o)
+	finish(q, o)
 }
 
 // FinishAll makes all classes final.
@@ -262,6 +262,6 @@ func (q *Classes) FinishAll() {
 		q.count(q.open[0], is)
 	}
 	for len(q.outages) > 0 {
-		q.finish(q.outages[0])
+		finish(q, q.outages[0])
 	}
 }

@@ -17,7 +17,7 @@ const goneWithin = 2 * time.Minute
 // Service's own addresses by more than goneWithin, they no longer count as foreign. `live` reports whether kubeflap saw
 // the event without delay.
 func (q *Losses) BeginOutage(s *Service, t time.Time, live bool, made []*Loss) {
-	o := &classes.Outage{Since: t, Live: live, Undecided: len(made) > 0, Addresses: q.addressesOf(s)}
+	o := &classes.Outage{Since: t, Live: live, Undecided: len(made) > 0, Addresses: addressesOf(s, &q.ReadFrom)}
 	var lost []*classes.Loss
 	for _, l := range made {
 		l.Change.Foreign = l.Change.Foreign && s.ownLost != 0 && l.Change.Time.Sub(q.watches.Time(s.ownLost)) <= goneWithin
@@ -29,9 +29,9 @@ func (q *Losses) BeginOutage(s *Service, t time.Time, live bool, made []*Loss) {
 	q.Begin(&s.Service, o, lost)
 }
 
-func (q *Losses) addressesOf(s *Service) func() []event.UID {
+func addressesOf(s *Service, from *event.Kind) func() []event.UID {
 	return func() (ids []event.UID) {
-		for _, a := range s.Addresses(q.ReadFrom) {
+		for _, a := range s.Addresses(*from) {
 			ids = append(ids, a.ID)
 		}
 		return ids
@@ -39,8 +39,8 @@ func (q *Losses) addressesOf(s *Service) func() []event.UID {
 }
 
 // FindOutage begins an outage of a Service that had no ready address in the first lists.
-func (q *Losses) FindOutage(s *Service) {
-	q.Find(&s.Service, &classes.Outage{Addresses: q.addressesOf(s)})
+func FindOutage(q *Losses, s *Service) {
+	q.Find(&s.Service, &classes.Outage{Addresses: addressesOf(s, &q.ReadFrom)})
 }
 
 // EndOutage ends the current outage of a Service, and reports its end once the cause is known.
@@ -56,7 +56,7 @@ func (q *Losses) EndOutage(s *Service, t time.Time, live bool) {
 // ContinueOutage begins an outage that had begun before the first lists. `found` is set if it had begun before the first
 // process was started.
 func (q *Losses) ContinueOutage(s *Service, since time.Time, class cause.Class, found bool, t time.Time) {
-	if q.Continue(&s.Service, &classes.Outage{Since: since, Class: class, Found: found, Addresses: q.addressesOf(s)}); !found {
+	if q.Continue(&s.Service, &classes.Outage{Since: since, Class: class, Found: found, Addresses: addressesOf(s, &q.ReadFrom)}); !found {
 		q.Report(s, transition.OutageStarted{At: transition.At{Time: since, Waited: t.Sub(since)}, Service: s.Name})
 	}
 }

@@ -113,7 +113,7 @@ func (x *Services) FindOutages(t time.Time) {
 			x.losses.ContinueOutage(&s.Service, o.Since, cause.ParseClass(o.Class), o.Found, t)
 			x.follow(s, nil, o.Wait)
 		} else {
-			x.losses.FindOutage(&s.Service)
+			losses.FindOutage(x.losses, &s.Service)
 		}
 	}
 	x.restored = nil
