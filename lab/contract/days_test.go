@@ -90,7 +90,7 @@ func (c *cluster) eachReboots(from, apart float64, takes func(*node) time.Durati
 	}
 }
 
-// No alert may fire on a healthy day, but for a warning about a Service that lost most of its addresses.
+// On a healthy day, no alert may fire, except a warning about a Service that lost most of its addresses.
 func TestHealthyDaysPageNobody(t *testing.T) {
 	for _, x := range days() {
 		t.Run(x.seen, x.run)
