@@ -33,7 +33,7 @@ func days() []scene {
 					c.in(c.drain(n), func() { c.leaves(n); c.joins() })
 				})
 			}
-		}, fires: "maybe warning ServiceFlapping monitoring/exporter"},
+		}},
 		{seen: "an autoscaler removes four nodes at once, and adds four", happens: func(c *cluster) {
 			c.at(0, func() {
 				for _, n := range c.sorted()[:4] {
@@ -90,7 +90,7 @@ func (c *cluster) eachReboots(from, apart float64, takes func(*node) time.Durati
 	}
 }
 
-// On a healthy day, no alert may fire, except a warning about a Service that lost most of its addresses.
+// On a healthy day, no alert may fire.
 func TestHealthyDaysPageNobody(t *testing.T) {
 	for _, x := range days() {
 		t.Run(x.seen, x.run)
