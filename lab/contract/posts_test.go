@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -49,24 +50,29 @@ func (c *cluster) livesOn() {
 	c.in(10*time.Second, c.livesOn)
 }
 
-// Each of the five incidents of the demo notifies once.
-func TestEachPostPagesOnce(t *testing.T) {
+// Each of the five incidents of the demo notifies once. The second one has manually managed addresses with and without a
+// selector, which are two incidents. In the fifth one, the setting itself is a warning, which comes before the page or with it.
+func TestEachPostNotifiesOnce(t *testing.T) {
 	const demo = "exporter/recording/incidents/"
+	const lost = "warning NodeLost node-%d 20s-2m 5m-8m\n"
 	for _, x := range []scene{
-		{seen: "one of two nodes is silent", file: demo + "1-heartbeat-loss", fires: "warning NodeLost node-2 30s-2m\nmaybe warning GracePeriodTooTight -"},
+		{seen: "one of two nodes is silent", file: demo + "1-heartbeat-loss", news: 1, fires: "warning NodeLost node-2 30s-2m\nwarning GracePeriodTooTight - 30s-2m"},
 		{
-			seen: "Endpoints are overwritten", file: demo + "2-endpoints-reset", pages: 1,
+			seen: "Endpoints are overwritten", file: demo + "2-endpoints-reset", pages: 1, news: 2,
 			fires: `critical EndpointsOverwritten kube-system/kube-controller-manager 20s-1m30s 15m-17m
 				critical EndpointsOverwritten kube-system/kube-scheduler 20s-1m30s 15m-17m
-				warning EndpointsOverwritten shop/database 20s-1m30s 15m-17m
-				maybe warning SelectorConflict kube-system/*
-				maybe warning ServiceFlapping shop/database`,
+				warning EndpointsOverwritten shop/database 20s-1m30s 15m-17m`,
 		},
-		{seen: "etcd stalls", file: demo + "3-control-plane-stall", fires: "critical ControlPlaneFault - 50s-1m30s\nmaybe warning * -*\n" + mayLose, pages: 1},
-		{seen: "images are changed in place, in batches", file: demo + "4-batch-upgrade", fires: "warning InPlaceUpdateUnsafe shop/web 20s-1m30s"},
 		{
-			seen: "the grace period is too short", file: demo + "5-tight-grace-period", pages: 1,
-			fires: "critical ControlPlaneFault - 20s-1m30s\nwarning GracePeriodTooTight - 5s-1m30s\n" + mayLose,
+			seen: "etcd stalls", file: demo + "3-control-plane-stall", pages: 1, news: 1,
+			fires: "critical ControlPlaneFault - 50s-1m30s\nwarning ControlPlaneFault - 50s-1m30s\n" +
+				fmt.Sprintf(lost+lost+lost+lost, 1, 2, 3, 4),
+		},
+		{seen: "images are changed in place, in batches", file: demo + "4-batch-upgrade", news: 1, fires: "warning InPlaceUpdateUnsafe shop/web 20s-1m30s"},
+		{
+			seen: "the grace period is too short", file: demo + "5-tight-grace-period", pages: 1, news: 2,
+			fires: "critical ControlPlaneFault - 20s-1m30s\nwarning ControlPlaneFault - 20s-1m30s\nwarning GracePeriodTooTight - 5s-1m30s\n" +
+				fmt.Sprintf(lost+lost+lost, 1, 2, 3),
 		},
 	} {
 		t.Run(x.seen, x.run)

@@ -27,8 +27,9 @@ type scene struct {
 	// and at the latest after 2 m, and ends between 10 and 11 m. Without the last period, the end is not checked. A line
 	// "maybe warning ServiceFlapping shop/web" permits an alert. Scrapes once a minute may delay an alert by 30 s.
 	fires string
-	// pages is how often the pager is notified.
-	pages int
+	// pages is how often the pager is notified. news is how often somebody is told of an alert of which nobody was told
+	// before. It is not checked if it is 0.
+	pages, news int
 	// lasts is how long the alerts are watched after the last thing that happens. It is 30 minutes by default.
 	lasts time.Duration
 	// since is when Prometheus starts with an empty database. By default, it starts with the cluster.
@@ -218,7 +219,8 @@ func (s *server) fits(a *alarm, periods []string) bool {
 
 // checkNotifications checks that there are few alerts and pages for one fault.
 func (x *scene) checkNotifications(t *testing.T, s *server) {
-	names, pages, last := setOf(), 0, -time.Hour
+	names, pages, news, last := setOf(), 0, 0, -time.Hour
+	known := map[model.Fingerprint]bool{}
 	for _, a := range s.alarms {
 		names[a.labels.Get(labels.AlertName)] = true
 	}
@@ -226,6 +228,12 @@ func (x *scene) checkNotifications(t *testing.T, s *server) {
 		t.Errorf("%d alerts fire for one fault: %v", len(names), names)
 	}
 	for _, m := range notified(t, example(t), atWork, s.moments) {
+		if slices.ContainsFunc(m.firing, func(l model.LabelSet) bool { return !known[l.Fingerprint()] }) {
+			news++
+		}
+		for _, l := range m.firing {
+			known[l.Fingerprint()] = true
+		}
 		if m.receiver != "pager" || len(m.firing) == 0 {
 			continue
 		}
@@ -234,7 +242,7 @@ func (x *scene) checkNotifications(t *testing.T, s *server) {
 		}
 		last = m.at
 	}
-	if pages != x.pages {
-		t.Errorf("%d pages, want %d", pages, x.pages)
+	if pages != x.pages || x.news > 0 && news != x.news {
+		t.Errorf("%d pages, want %d, and %d notifications, want %d", pages, x.pages, news, x.news)
 	}
 }
