@@ -59,6 +59,15 @@ type exitStatus int
 // Error implements error.
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
+// failed is an error that ends the program with a status other than 1.
+type failed struct {
+	error
+	status exitStatus
+}
+
+// Unwrap returns the error.
+func (f failed) Unwrap() error { return f.error }
+
 // commandLine parses arguments.
 type commandLine struct {
 	app      *kingpin.Application
@@ -76,7 +85,7 @@ func newCommandLine(as role, out, errOut io.Writer) *commandLine {
 	// kingpin would exit after --help and --version, but only main may exit.
 	app.Terminate(func(int) { c.done = true })
 	for _, register := range []func(*kingpin.Application) (string, command){
-		registerRun, registerIncidents, registerWatch, registerReplay, registerRecord, registerAnonymise, registerDemo, registerAdvise,
+		registerRun, registerIncidents, registerCheck, registerWatch, registerReplay, registerRecord, registerAnonymise, registerDemo, registerAdvise,
 	} {
 		name, run := register(app)
 		c.commands[name] = run
@@ -103,7 +112,11 @@ func (c *commandLine) parse(args []string) (command, error) {
 // --context prod". It changes "-o=json" and "-ojson" to "-o json".
 func likeKubectl(app *kingpin.Application, args []string) []string {
 	var all []string
-	for _, arg := range args {
+	for i, arg := range args {
+		if arg == "--" { // what follows is another command
+			all = append(all, args[i:]...)
+			break
+		}
 		if len(arg) > 2 && arg[0] == '-' && unicode.IsLetter(rune(arg[1])) {
 			all = append(all, arg[:2], strings.TrimPrefix(arg[2:], "="))
 		} else {
@@ -112,6 +125,8 @@ func likeKubectl(app *kingpin.Application, args []string) []string {
 	}
 	for i := 0; i < len(all); i++ {
 		switch arg := all[i]; {
+		case arg == "--":
+			return all
 		case strings.HasPrefix(arg, "-") && !strings.Contains(arg, "="):
 			i++ // skip the value
 		case strings.HasPrefix(arg, "-"):
@@ -163,14 +178,18 @@ func run(as role, args []string, out, errOut io.Writer) int {
 	err = command(p)
 	var status exitStatus
 	switch {
+	case err == nil:
+		return 0
 	case errors.As(err, &status):
 		return int(status)
-	case err != nil:
-		// Escape the error, because it may quote a recording or a server's response.
-		fmt.Fprintf(log, "%s: %s\n", as.name, phrase.Text(err.Error()+hint(as, err)))
-		return 1
 	}
-	return 0
+	// Escape the error, because it may quote a recording or a server's response.
+	fmt.Fprintf(log, "%s: %s\n", as.name, phrase.Text(err.Error()+hint(as, err)))
+	var with failed
+	if errors.As(err, &with) {
+		return int(with.status)
+	}
+	return 1
 }
 
 // hint returns a suggestion for an error, or an empty string.

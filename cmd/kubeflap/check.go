@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubeflap/kubeflap/exporter/check"
+	"github.com/kubeflap/kubeflap/exporter/web"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+)
+
+const (
+	// flapped is the exit status if something flapped that should not have. cannotCheck is the one if nobody can tell.
+	flapped, cannotCheck exitStatus = 1, 2
+	// bySignal is added to the number of the signal that ended the command, as shells do.
+	bySignal exitStatus = 128
+	// listWithin is the longest time until all resources of a live cluster are listed.
+	listWithin = time.Minute
+	// settleFor is how long kubeflap waits at the end of the period for the events that belong to it.
+	settleFor = time.Second
+)
+
+// checker holds the flags and arguments of the check command.
+type checker struct {
+	instance
+	recording, junit, allow string
+	// allowed holds the allowances of the flags by their names in the file, and ignored those that add to the file's.
+	allowed  map[string]any
+	ignored  check.Allowances
+	duration time.Duration
+	command  []string
+	annotate bool
+	settings *settings
+}
+
+func registerCheck(app *kingpin.Application) (string, command) {
+	c := &checker{allowed: map[string]any{}}
+	cmd := app.Command("check", "Fail if something flaps while a command runs, such as kubeflap check -- make e2e, or for a time. "+
+		"Watches a live cluster, or reads a recording (--recording) or a running kubeflap instance (--url). "+
+		"Exit status: that of the command if it fails; otherwise 0 without unexpected flaps, 1 with some or if kubeflap was blind, 2 for an invalid command line or without access.")
+	cmd.Arg("command", "The command to run, with its arguments, after --.").StringsVar(&c.command)
+	addFlag(cmd, "for", "Watch for this time instead of running a command.", &c.duration, parsePositive).PlaceHolder("30m")
+	c.cluster = addClusterFlags(cmd, watchedNamespace)
+	cmd.Flag("recording", "Check this recording or --data.dir directory.").PlaceHolder("FILE").StringVar(&c.recording)
+	c.between.addFlags(cmd, "Only for --url and for a --data.dir directory.")
+	c.addURLFlags(cmd, "Ask the running kubeflap instance at this URL, such as http://host:9969.",
+		"The cluster to check, if the kubeflap instance at --url serves several clusters.")
+	c.addAllowances(cmd)
+	cmd.Flag("junit", "Also write the result to this file, as JUnit XML.").PlaceHolder("FILE").StringVar(&c.junit)
+	cmd.Flag("github", "Also print annotations for GitHub Actions.").Envar("GITHUB_ACTIONS").BoolVar(&c.annotate)
+	c.settings = addTrackerFlags(cmd)
+	live := append([]string{"namespace"}, forCluster...)
+	reject(cmd, func() bool { return c.recording != "" }, "to --recording", append(live, "url", "for")...)
+	reject(cmd, func() bool { return c.url != nil }, "to --url", append(live, trackerFlags...)...)
+	reject(cmd, func() bool { return c.url == nil }, "without --url", "url.config", "url.cluster")
+	reject(cmd, func() bool { return c.url == nil && c.recording == "" }, "to a live cluster", "from", "to")
+	reject(cmd, func() bool { return len(c.command) > 0 }, "with a command", "recording", "for", "from", "to")
+	cmd.Validate(func(*kingpin.CmdClause) error {
+		if len(c.command) == 0 && c.duration == 0 && c.recording == "" && c.between.from.IsZero() {
+			return errors.New("what to check is missing: give a command after --, --for, --recording, or --url with --from")
+		}
+		return nil
+	})
+	return cmd.FullCommand(), c.run
+}
+
+func (c *checker) addAllowances(cmd *kingpin.CmdClause) {
+	cmd.Flag("allow", "YAML file with allowances. Flags take precedence.").PlaceHolder("FILE").StringVar(&c.allow)
+	add := func(name, key, help, holder string, parse func(string) (any, error)) {
+		cmd.Flag(name, help).PlaceHolder(holder).SetValue(value[any]{new(any), func(s string) (v any, err error) {
+			v, err = parse(s)
+			c.allowed[key] = v
+			return v, err
+		}, name})
+	}
+	seconds := func(s string) (any, error) {
+		d, err := parseDuration(s)
+		return d.Seconds(), err
+	}
+	add("allow.service", "serviceSeconds", "Accept that a Service has no ready address for this time, and that its addresses flap.", "DURATION", seconds)
+	add("allow.node", "nodeSeconds", "Accept that a node is not Ready for this time, and that it flaps.", "DURATION", seconds)
+	add("allow.blind", "blindSeconds", "Accept that a resource is not watched for this time. The default is 10s. Flaps in that time can be missing.", "DURATION", seconds)
+	add("allow.planned", "planned", "Whether to accept planned departures and roll-outs while another address is ready. The default is true.", "true|false",
+		func(s string) (any, error) {
+			word, err := oneOf("true", "false")(s)
+			return word == "true", err
+		})
+	cmd.Flag("ignore.namespace", "Ignore a namespace. Can be a pattern such as test-*, and can be repeated.").PlaceHolder("PATTERN").StringsVar(&c.ignored.IgnoreNamespaces)
+	cmd.Flag("ignore.name", "Ignore a node or a Service, such as shop/web. Can be a pattern such as shop/test-*, and can be repeated.").PlaceHolder("PATTERN").StringsVar(&c.ignored.IgnoreNames)
+}
+
+func (c *checker) run(p program) error {
+	allowed, err := check.Load(c.allow, c.allowed, &c.ignored)
+	if err != nil {
+		return failed{err, cannotCheck}
+	}
+	ask, status := c.watch, exitStatus(0)
+	switch {
+	case c.recording != "":
+		ask = c.replay
+	case c.url != nil:
+		ask = c.ask
+	}
+	answer, err := ask(p, func(ctx context.Context) (err error) {
+		status, err = c.wait(ctx, p)
+		return err
+	})
+	if err != nil {
+		return failed{err, cannotCheck}
+	}
+	result := check.Judge(answer, c.between.from, c.between.to, &allowed)
+	if err := c.report(p, result); err != nil {
+		return failed{err, cannotCheck}
+	}
+	switch {
+	case status != 0:
+		return status
+	case !result.Passed():
+		return flapped
+	}
+	return nil
+}
+
+// wait waits for the duration of --for or until the command ends, and returns the exit status of the command.
+func (c *checker) wait(ctx context.Context, p program) (exitStatus, error) {
+	if len(c.command) == 0 {
+		p.logger.Info("checking", "for", c.duration)
+		if wait(ctx, c.duration); p.ctx.Err() != nil {
+			p.logger.Warn("interrupted: checked for less time than --for")
+		}
+		return 0, nil
+	}
+	run := exec.CommandContext(p.ctx, c.command[0], c.command[1:]...)
+	run.Stdin, run.Stdout, run.Stderr = os.Stdin, p.out, p.log
+	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
+	err := run.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case !errors.As(err, &exit):
+		return 0, fmt.Errorf("run the command: %w", err)
+	}
+	if state, ok := exit.Sys().(syscall.WaitStatus); ok && state.Signaled() {
+		return bySignal + exitStatus(state.Signal()), nil
+	}
+	return exitStatus(exit.ExitCode()), nil
+}
+
+// watch watches a live cluster during `run`, and returns what happened.
+func (c *checker) watch(p program, run func(context.Context) error) (answer *api.Answer, err error) {
+	pipeline := newPipeline(*c.settings, time.Now, newSilentReporter(""))
+	watcher, err := newWatcher(p.logger, c.cluster, pipeline.apply)
+	if err != nil {
+		return nil, err
+	}
+	watched, stop := context.WithCancel(context.WithoutCancel(p.ctx)) // an interrupted command still has to be judged
+	group, ctx := errgroup.WithContext(watched)
+	group.Go(func() error { return pipeline.follow(ctx, watcher) })
+	group.Go(func() error {
+		defer stop()
+		limit, cancel := context.WithTimeout(p.ctx, listWithin)
+		defer cancel()
+		if !pipeline.waitForSync(limit) {
+			return fmt.Errorf("could not list all resources within %s: check the server and the permissions", listWithin)
+		}
+		c.between.from = time.Now()
+		if err := run(ctx); err != nil {
+			return err
+		}
+		c.between.to = time.Now()
+		wait(ctx, settleFor)
+		found := web.Answer([]web.Cluster{pipeline.cluster("")}, &api.Query{})
+		answer = &found
+		return nil
+	})
+	err = group.Wait()
+	return answer, err
+}
+
+// replay reads a recording.
+func (c *checker) replay(p program, _ func(context.Context) error) (*api.Answer, error) {
+	recordings, err := openRecordings(c.between, c.recording)
+	if err != nil {
+		return nil, err
+	}
+	r := newReplay(recordings, 0, *c.settings, newSilentReporter)
+	if err := r.play(p.ctx); err != nil {
+		return nil, err
+	}
+	answer := web.Answer(r.clusters(), &api.Query{})
+	if answer.Coverage.Since == nil {
+		return nil, fmt.Errorf("recording %s has no events", c.recording)
+	}
+	c.between = period{from: later(c.between.from, *answer.Coverage.Since), to: answer.AsOf}
+	return &answer, nil
+}
+
+// ask asks a running kubeflap instance, whose clock counts.
+func (c *checker) ask(p program, run func(context.Context) error) (*api.Answer, error) {
+	if c.between.from.IsZero() {
+		before, err := c.read(p)
+		if err != nil {
+			return nil, err
+		}
+		if err := run(p.ctx); err != nil {
+			return nil, err
+		}
+		wait(p.ctx, settleFor)
+		p.ctx = context.WithoutCancel(p.ctx) // an interrupted command still has to be judged
+		c.between.from = before.AsOf
+	}
+	answer, err := c.read(p)
+	if err == nil && c.between.to.IsZero() {
+		c.between.to = answer.AsOf
+	}
+	return answer, err
+}
+
+// report prints the result, and writes it to the files that the flags name.
+func (c *checker) report(p program, result *check.Result) error {
+	if c.annotate {
+		result.GitHub(p.out)
+	}
+	if err := result.Text(p.out); err != nil || c.junit == "" {
+		return err
+	}
+	file, err := os.Create(c.junit)
+	if err != nil {
+		return fmt.Errorf("--junit: %w", err)
+	}
+	return errors.Join(result.JUnit(file), file.Close())
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,74 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Allowances are the flaps that a check accepts.
+type Allowances struct {
+	// ServiceSeconds is the time in seconds for which a Service may have no ready address. If it is more than 0, single
+	// addresses may also flap. NodeSeconds is the time for which a node may be not Ready, likewise.
+	ServiceSeconds float64 `json:"serviceSeconds,omitempty"`
+	NodeSeconds    float64 `json:"nodeSeconds,omitempty"`
+	// BlindSeconds is the time for which a resource may be not watched.
+	BlindSeconds float64 `json:"blindSeconds,omitempty"`
+	// Planned is set if planned departures and roll-outs are accepted while another address is ready.
+	Planned bool `json:"planned,omitempty"`
+	// IgnoreNamespaces and IgnoreNames are patterns in the syntax of path.Match. A name is that of a node, or a Service's
+	// namespace and name, such as shop/web.
+	IgnoreNamespaces []string `json:"ignoreNamespaces,omitempty"`
+	IgnoreNames      []string `json:"ignoreNames,omitempty"`
+}
+
+// Load reads allowances from a YAML file, or the defaults if its name is empty. The map holds more important ones, by
+// their names in the file, and `more` has further patterns. Errors contain the path.
+func Load(file string, flags map[string]any, more *Allowances) (a Allowances, err error) {
+	a = Allowances{BlindSeconds: 10, Planned: true}
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return a, fmt.Errorf("read the allowances: %w", err)
+		}
+		if err = yaml.UnmarshalStrict(text, &a); err != nil {
+			return a, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if least := min(a.ServiceSeconds, a.NodeSeconds, a.BlindSeconds); least < 0 {
+		return a, fmt.Errorf("%s: %g seconds are less than 0", file, least)
+	}
+	text, err := json.Marshal(flags)
+	if err == nil {
+		err = json.Unmarshal(text, &a)
+	}
+	a.IgnoreNamespaces, a.IgnoreNames = append(a.IgnoreNamespaces, more.IgnoreNamespaces...), append(a.IgnoreNames, more.IgnoreNames...)
+	for _, p := range slices.Concat(a.IgnoreNamespaces, a.IgnoreNames) {
+		if _, malformed := path.Match(p, ""); malformed != nil || p == "" {
+			err = fmt.Errorf("ignore: %q is neither a name nor a pattern such as test-*", p)
+		}
+	}
+	return a, err
+}
+
+// ignores reports whether flaps of an object are accepted. The namespace of a node is empty.
+func (a *Allowances) ignores(namespace, name string) bool {
+	return namespace != "" && matches(a.IgnoreNamespaces, namespace) || matches(a.IgnoreNames, strings.TrimPrefix(namespace+"/"+name, "/"))
+}
+
+func matches(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if ok, _ := path.Match(p, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,0 +1,180 @@
+// Package check finds the flaps in an API document that a test run should not have caused.
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+)
+
+// Result is the judgement of a period.
+type Result struct {
+	From, To time.Time
+	// Unexpected are the incidents that the allowances do not accept, worst first. Accepted counts the others, and Earlier
+	// those that began before the period and did not get worse.
+	Unexpected        []Flap
+	Accepted, Earlier int
+	// Blind is the longest time for which a resource was not watched, and BlindTo names this resource. If Blind is more
+	// than AllowedBlind, the absence of incidents proves nothing. The same applies if incidents are missing.
+	Blind, AllowedBlind time.Duration
+	BlindTo             string
+	Missing             []string
+}
+
+// Flap is an incident that should not have happened.
+type Flap struct {
+	api.Incident
+	// Impact is the worst effect in the period, such as "shop/web: no ready address for 41s". Weight orders flaps.
+	Impact string
+	weight time.Duration
+}
+
+// IsBlind reports whether kubeflap was blind for too long.
+func (r *Result) IsBlind() bool { return r.Blind > r.AllowedBlind || len(r.Missing) > 0 }
+
+// Passed reports whether nothing unexpected happened, and kubeflap would have seen it.
+func (r *Result) Passed() bool { return len(r.Unexpected) == 0 && !r.IsBlind() }
+
+// Judge judges the incidents of a period.
+func Judge(answer *api.Answer, from, to time.Time, a *Allowances) *Result {
+	r := &Result{From: from, To: to, AllowedBlind: seconds(a.BlindSeconds), Missing: answer.Coverage.Missing(from)}
+	for i := range answer.Incidents {
+		x := &answer.Incidents[i]
+		if x.Withdrawn != "" || x.Start.After(to) || x.End != nil && x.End.Before(from) {
+			continue
+		}
+		p := period{from, to, x, a}
+		switch worst := p.worst(); {
+		case x.Start.Before(from) && !p.continues():
+			r.Earlier++
+		case worst == nil:
+			r.Accepted++
+		default:
+			r.Unexpected = append(r.Unexpected, *worst)
+		}
+	}
+	slices.SortStableFunc(r.Unexpected, func(x, y Flap) int {
+		return cmp.Or(cmp.Compare(y.weight, x.weight), x.Start.Compare(y.Start))
+	})
+	r.findBlindness(&answer.Coverage)
+	return r
+}
+
+// period is the part of an incident in a period.
+type period struct {
+	from, to time.Time
+	*api.Incident
+	*Allowances
+}
+
+// continues reports whether something failed in the period. An incident that began earlier can end in it.
+func (p *period) continues() bool {
+	return p.SpansLeftOut > 0 || slices.ContainsFunc(p.Timeline, func(s api.Span) bool {
+		return !s.Start.Before(p.from) && !s.Start.After(p.to) && s.Lane != string(incident.TrackBlind)
+	})
+}
+
+// worst returns the worst effect that is not accepted, or nil.
+func (p *period) worst() (worst *Flap) {
+	add := func(weight time.Duration, format string, args ...any) {
+		if worst == nil || weight > worst.weight {
+			worst = &Flap{*p.Incident, fmt.Sprintf(format, args...), weight}
+		}
+	}
+	calm, accepted := p.isCalm(), false
+	for _, s := range p.Services {
+		name := s.Namespace + "/" + s.Service
+		switch down := p.lasted(incident.TrackOutage, name, s.OutageSeconds); {
+		case p.ignores(s.Namespace, s.Service):
+			accepted = true
+		case s.Outages > 0 && down > seconds(p.ServiceSeconds):
+			add(down, "%s: no ready address for %s", name, phrase.Duration(down))
+		case calm || p.ServiceSeconds > 0:
+			accepted = true
+		case s.AddressesLost > 0:
+			add(0, "%s: %s lost", name, phrase.Count(s.AddressesLost, "ready address", "ready addresses"))
+		}
+	}
+	for _, node := range p.Nodes {
+		switch unready := p.lasted(incident.TrackNode, node, 0); {
+		case calm || p.ignores("", node):
+			accepted = true
+		case unready > seconds(p.NodeSeconds):
+			add(unready, "%s: not Ready for %s", node, phrase.Duration(unready))
+		case p.NodeSeconds > 0:
+			accepted = true
+		default:
+			add(0, "%s: heartbeats were late", node)
+		}
+	}
+	if worst == nil && !accepted && !p.ignores(p.Namespace, p.Subject) && !calm {
+		add(0, "%s: %s", p.What(), words(p.Cause))
+	}
+	return worst
+}
+
+// isCalm reports whether the incident is a planned departure, or a roll-out or another replacement of pods. They are
+// accepted while another address is ready.
+func (p *period) isCalm() bool {
+	return p.Planned && (p.Verdict == verdict.Planned.String() || p.Cause == cause.PodDeleted.String() && p.Outages > 0)
+}
+
+// lasted returns how long an object was in the given state in the period. If the timeline is not complete, it returns the
+// total of the incident.
+func (p *period) lasted(lane incident.Track, name string, total float64) (d time.Duration) {
+	if p.SpansLeftOut > 0 && total > 0 {
+		return seconds(total)
+	}
+	for _, s := range p.Timeline {
+		if s.Lane == string(lane) && s.Name == name {
+			d += within(s.Start, s.End, p.from, p.to)
+		}
+	}
+	return d
+}
+
+// within returns the part of a span between two times. A span without an end lasts.
+func within(start time.Time, end *time.Time, from, to time.Time) time.Duration {
+	if end != nil && end.Before(to) {
+		to = *end
+	}
+	if start.After(from) {
+		from = start
+	}
+	return max(to.Sub(from), 0)
+}
+
+// findBlindness adds up the time for which each resource was not watched.
+func (r *Result) findBlindness(c *api.Coverage) {
+	blind := map[string]time.Duration{}
+	if c.Since == nil || c.Since.After(r.To) {
+		r.Blind, r.BlindTo = r.To.Sub(r.From), "all resources"
+		return
+	}
+	before := within(r.From, c.Since, r.From, r.To)
+	for _, g := range c.Gaps {
+		for _, resource := range g.Resources {
+			blind[resource] += within(g.From, g.To, r.From, r.To)
+		}
+	}
+	for _, x := range c.NotWatched {
+		if blind[x.Resource] == 0 && x.Since != nil {
+			blind[x.Resource] = within(*x.Since, nil, r.From, r.To)
+		} else if blind[x.Resource] == 0 {
+			blind[x.Resource] = r.To.Sub(r.From)
+		}
+	}
+	r.Blind, r.BlindTo = before, "all resources"
+	for resource, d := range blind {
+		if d += before; d > r.Blind || d == r.Blind && resource < r.BlindTo {
+			r.Blind, r.BlindTo = d, resource
+		}
+	}
+}
