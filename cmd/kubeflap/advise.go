@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -100,34 +98,16 @@ func (a *adviser) replay(p program) (given report.Report, err error) {
 
 // observe watches a live cluster for the duration of --for, and returns the report.
 func (a *adviser) observe(p program) (given report.Report, err error) {
-	pipeline := newPipeline(*a.settings, time.Now, newSilentReporter(""))
-	watcher, err := newWatcher(p.logger, a.cluster, pipeline.apply)
-	if err != nil {
-		return given, err
-	}
-	observed, stop := context.WithCancel(p.ctx)
-	group, ctx := errgroup.WithContext(observed)
-	group.Go(func() error { return pipeline.follow(ctx, watcher) })
-	group.Go(func() (err error) {
-		defer stop()
-		limit, cancel := context.WithTimeout(ctx, a.duration)
-		defer cancel()
-		if !pipeline.waitForSync(limit) {
-			if p.ctx.Err() != nil {
-				return errors.New("interrupted before the cluster was listed")
-			}
-			return fmt.Errorf("could not list all resources within --for=%s", a.duration)
-		}
+	err = observe(p, a.cluster, *a.settings, a.duration, fmt.Sprintf("--for=%s", a.duration), func(_ context.Context, pipeline *pipeline) (err error) {
 		p.logger.Info("observing", "for", a.duration)
 		begin := time.Now()
-		wait(ctx, a.duration)
+		wait(p.ctx, a.duration)
 		if p.ctx.Err() != nil {
 			p.logger.Warn("interrupted: the advice is based on less time than --for", "observed", time.Since(begin).Round(time.Second), "for", a.duration)
 		}
 		given, err = pipeline.advice("")
 		return err
 	})
-	err = group.Wait()
 	return given, err
 }
 

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/check"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -20,8 +18,6 @@ import (
 const (
 	// flapped is the exit status if something flapped that should not have. cannotCheck is the one if nobody can tell.
 	flapped, cannotCheck exitStatus = 1, 2
-	// bySignal is added to the number of the signal that ended the command, as shells do.
-	bySignal exitStatus = 128
 	// listWithin is the longest time until all resources of a live cluster are listed.
 	listWithin = time.Minute
 	// settleFor is how long kubeflap waits at the end of the period for the events that belong to it.
@@ -133,9 +129,9 @@ func (c *checker) run(p program) error {
 func (c *checker) wait(ctx context.Context, p program) (exitStatus, error) {
 	if len(c.command) == 0 {
 		p.logger.Info("checking", "for", c.duration)
-		if wait(ctx, c.duration); p.ctx.Err() != nil {
-			p.logger.Warn("interrupted: checked for less time than --for")
-		}
+		limit, stop := context.WithCancel(ctx)
+		defer context.AfterFunc(p.ctx, stop)()
+		wait(limit, c.duration)
 		return 0, nil
 	}
 	run := exec.CommandContext(p.ctx, c.command[0], c.command[1:]...)
@@ -149,29 +145,12 @@ func (c *checker) wait(ctx context.Context, p program) (exitStatus, error) {
 	case !errors.As(err, &exit):
 		return 0, fmt.Errorf("run the command: %w", err)
 	}
-	if state, ok := exit.Sys().(syscall.WaitStatus); ok && state.Signaled() {
-		return bySignal + exitStatus(state.Signal()), nil
-	}
-	return exitStatus(exit.ExitCode()), nil
+	return max(exitStatus(exit.ExitCode()), flapped), nil // the code is -1 after a signal
 }
 
 // watch watches a live cluster during `run`, and returns what happened.
 func (c *checker) watch(p program, run func(context.Context) error) (answer *api.Answer, err error) {
-	pipeline := newPipeline(*c.settings, time.Now, newSilentReporter(""))
-	watcher, err := newWatcher(p.logger, c.cluster, pipeline.apply)
-	if err != nil {
-		return nil, err
-	}
-	watched, stop := context.WithCancel(context.WithoutCancel(p.ctx)) // an interrupted command still has to be judged
-	group, ctx := errgroup.WithContext(watched)
-	group.Go(func() error { return pipeline.follow(ctx, watcher) })
-	group.Go(func() error {
-		defer stop()
-		limit, cancel := context.WithTimeout(p.ctx, listWithin)
-		defer cancel()
-		if !pipeline.waitForSync(limit) {
-			return fmt.Errorf("could not list all resources within %s: check the server and the permissions", listWithin)
-		}
+	err = observe(p, c.cluster, *c.settings, listWithin, listWithin.String(), func(ctx context.Context, pipeline *pipeline) error {
 		c.between.from = time.Now()
 		if err := run(ctx); err != nil {
 			return err
@@ -182,7 +161,6 @@ func (c *checker) watch(p program, run func(context.Context) error) (answer *api
 		answer = &found
 		return nil
 	})
-	err = group.Wait()
 	return answer, err
 }
 
@@ -200,7 +178,7 @@ func (c *checker) replay(p program, _ func(context.Context) error) (*api.Answer,
 	if answer.Coverage.Since == nil {
 		return nil, fmt.Errorf("recording %s has no events", c.recording)
 	}
-	c.between = period{from: later(c.between.from, *answer.Coverage.Since), to: answer.AsOf}
+	c.between = period{from: *answer.Coverage.Since, to: answer.AsOf}
 	return &answer, nil
 }
 
@@ -238,11 +216,4 @@ func (c *checker) report(p program, result *check.Result) error {
 		return fmt.Errorf("--junit: %w", err)
 	}
 	return errors.Join(result.JUnit(file), file.Close())
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,6 +154,33 @@ func (p *pipeline) follow(ctx context.Context, watcher *watch.Watcher) error {
 		return reads.Wait()
 	})
 	return group.Wait()
+}
+
+// observe watches a live cluster. It calls `do` as soon as all resources are listed, and stops when `do` returns. The
+// text says how long it waits for the lists.
+func observe(p program, flags *clusterFlags, s settings, within time.Duration, text string, do func(context.Context, *pipeline) error) error {
+	pipeline := newPipeline(s, time.Now, newSilentReporter(""))
+	watcher, err := newWatcher(p.logger, flags, pipeline.apply)
+	if err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(p.ctx)) // after an interrupt, there is still something to say
+	group, ctx := errgroup.WithContext(watching)
+	group.Go(func() error { return pipeline.follow(ctx, watcher) })
+	group.Go(func() error {
+		defer stop()
+		limit, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		defer context.AfterFunc(p.ctx, cancel)()
+		switch synced := pipeline.waitForSync(limit); {
+		case p.ctx.Err() != nil:
+			return errors.New("interrupted before the cluster was listed")
+		case !synced:
+			return fmt.Errorf("could not list all resources within %s", text)
+		}
+		return do(ctx, pipeline)
+	})
+	return group.Wait() //nolint:wrapcheck // both functions return errors of this package
 }
 
 // waitForSync waits until all resources are listed. It reports false if ctx is canceled before.

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -9,23 +8,23 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v2"
 )
 
 // Allowances are the flaps that a check accepts.
 type Allowances struct {
 	// ServiceSeconds is the time in seconds for which a Service may have no ready address. If it is more than 0, single
 	// addresses may also flap. NodeSeconds is the time for which a node may be not Ready, likewise.
-	ServiceSeconds float64 `json:"serviceSeconds,omitempty"`
-	NodeSeconds    float64 `json:"nodeSeconds,omitempty"`
+	ServiceSeconds float64 `yaml:"serviceSeconds"`
+	NodeSeconds    float64 `yaml:"nodeSeconds"`
 	// BlindSeconds is the time for which a resource may be not watched.
-	BlindSeconds float64 `json:"blindSeconds,omitempty"`
+	BlindSeconds float64 `yaml:"blindSeconds"`
 	// Planned is set if planned departures and roll-outs are accepted while another address is ready.
-	Planned bool `json:"planned,omitempty"`
+	Planned bool `yaml:"planned"`
 	// IgnoreNamespaces and IgnoreNames are patterns in the syntax of path.Match. A name is that of a node, or a Service's
 	// namespace and name, such as shop/web.
-	IgnoreNamespaces []string `json:"ignoreNamespaces,omitempty"`
-	IgnoreNames      []string `json:"ignoreNames,omitempty"`
+	IgnoreNamespaces []string `yaml:"ignoreNamespaces"`
+	IgnoreNames      []string `yaml:"ignoreNames"`
 }
 
 // Load reads allowances from a YAML file, or the defaults if its name is empty. The map holds more important ones, by
@@ -41,19 +40,21 @@ func Load(file string, flags map[string]any, more *Allowances) (a Allowances, er
 			return a, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	if least := min(a.ServiceSeconds, a.NodeSeconds, a.BlindSeconds); least < 0 {
+	if least := min(a.ServiceSeconds, a.NodeSeconds, a.BlindSeconds); !(least >= 0) {
 		return a, fmt.Errorf("%s: %g seconds are less than 0", file, least)
 	}
-	text, err := json.Marshal(flags)
+	text, err := yaml.Marshal(flags)
 	if err == nil {
-		err = json.Unmarshal(text, &a)
+		err = yaml.Unmarshal(text, &a)
 	}
-	a.IgnoreNamespaces, a.IgnoreNames = append(a.IgnoreNamespaces, more.IgnoreNamespaces...), append(a.IgnoreNames, more.IgnoreNames...)
-	for _, p := range slices.Concat(a.IgnoreNamespaces, a.IgnoreNames) {
-		if _, malformed := path.Match(p, ""); malformed != nil || p == "" {
-			err = fmt.Errorf("ignore: %q is neither a name nor a pattern such as test-*", p)
+	for source, patterns := range map[string][]string{file: slices.Concat(a.IgnoreNamespaces, a.IgnoreNames), "--ignore.name": more.IgnoreNames, "--ignore.namespace": more.IgnoreNamespaces} {
+		for _, p := range patterns {
+			if _, malformed := path.Match(p, ""); malformed != nil || p == "" {
+				err = fmt.Errorf("%s: %q is neither a name nor a pattern such as test-*", source, p)
+			}
 		}
 	}
+	a.IgnoreNamespaces, a.IgnoreNames = append(a.IgnoreNamespaces, more.IgnoreNamespaces...), append(a.IgnoreNames, more.IgnoreNames...)
 	return a, err
 }
 
@@ -63,12 +64,10 @@ func (a *Allowances) ignores(namespace, name string) bool {
 }
 
 func matches(patterns []string, name string) bool {
-	for _, p := range patterns {
-		if ok, _ := path.Match(p, name); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, _ := path.Match(p, name)
+		return ok
+	})
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

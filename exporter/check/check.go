@@ -103,6 +103,9 @@ func (p *period) worst() (worst *Flap) {
 		}
 	}
 	for _, node := range p.Nodes {
+		if !incident.Scope(p.Scope).HasNodes() { // the nodes only say where the pods ran
+			break
+		}
 		switch unready := p.lasted(incident.TrackNode, node, 0); {
 		case calm || p.ignores("", node):
 			accepted = true
@@ -153,25 +156,18 @@ func within(start time.Time, end *time.Time, from, to time.Time) time.Duration {
 
 // findBlindness adds up the time for which each resource was not watched.
 func (r *Result) findBlindness(c *api.Coverage) {
-	blind := map[string]time.Duration{}
-	if c.Since == nil || c.Since.After(r.To) {
-		r.Blind, r.BlindTo = r.To.Sub(r.From), "all resources"
-		return
-	}
-	before := within(r.From, c.Since, r.From, r.To)
+	since := cmp.Or(c.Since, &r.To)
+	before, blind := within(r.From, since, r.From, r.To), map[string]time.Duration{"all resources": 0}
 	for _, g := range c.Gaps {
 		for _, resource := range g.Resources {
 			blind[resource] += within(g.From, g.To, r.From, r.To)
 		}
 	}
 	for _, x := range c.NotWatched {
-		if blind[x.Resource] == 0 && x.Since != nil {
-			blind[x.Resource] = within(*x.Since, nil, r.From, r.To)
-		} else if blind[x.Resource] == 0 {
-			blind[x.Resource] = r.To.Sub(r.From)
+		if blind[x.Resource] == 0 {
+			blind[x.Resource] = within(*cmp.Or(x.Since, &r.From), nil, r.From, r.To)
 		}
 	}
-	r.Blind, r.BlindTo = before, "all resources"
 	for resource, d := range blind {
 		if d += before; d > r.Blind || d == r.Blind && resource < r.BlindTo {
 			r.Blind, r.BlindTo = d, resource

@@ -19,26 +19,28 @@ const (
 // Text prints the result on at most one screen.
 func (r *Result) Text(out io.Writer) error {
 	var b strings.Builder
-	period := fmt.Sprintf("%s from %s", phrase.Duration(r.To.Sub(r.From)), phrase.Moment(r.From))
-	switch n := len(r.Unexpected); {
-	case n > 0:
-		fmt.Fprintf(&b, "FAILED: %s in %s\n", phrase.Count(n, "unexpected flap", "unexpected flaps"), period)
-	case r.IsBlind():
-		fmt.Fprintf(&b, "FAILED: kubeflap was blind in %s\n", period)
-	default:
-		fmt.Fprintf(&b, "PASSED: no unexpected flap in %s\n", period)
+	what := "PASSED: no unexpected flap"
+	if n := len(r.Unexpected); n > 0 {
+		what = "FAILED: " + phrase.Count(n, "unexpected flap", "unexpected flaps")
+	} else if r.IsBlind() {
+		what = "FAILED: kubeflap was blind"
 	}
-	for i := range r.Unexpected[:min(len(r.Unexpected), maxShown)] {
-		x := &r.Unexpected[i]
+	fmt.Fprintf(&b, "%s in %s from %s\n", what, phrase.Duration(r.To.Sub(r.From)), phrase.Moment(r.From))
+	for _, x := range r.Unexpected[:min(len(r.Unexpected), maxShown)] {
 		fmt.Fprintf(&b, "\n%s  %s\n", phrase.Clock(x.Start), phrase.Line(x.Impact))
-		fmt.Fprintf(&b, "%*s%s\n", indent, "", phrase.Wrap(x.why(), indent, width))
-		fmt.Fprintf(&b, "%*s%s\n", indent, "", phrase.Wrap("First: "+firstStep(x.Remedy), indent, width))
+		first, _, more := strings.Cut(x.Remedy, ". ")
+		if more {
+			first += "."
+		}
+		for _, text := range []string{x.why(), "First: " + first} {
+			fmt.Fprintf(&b, "%*s%s\n", indent, "", phrase.Wrap(text, indent, width))
+		}
 	}
 	if more := len(r.Unexpected) - maxShown; more > 0 {
 		fmt.Fprintf(&b, "\nand %d more: see --junit\n", more)
 	}
-	for _, line := range r.notes() {
-		fmt.Fprintln(&b, line)
+	if notes := r.notes(); len(notes) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(notes, "\n"))
 	}
 	if _, err := io.WriteString(out, b.String()); err != nil {
 		return fmt.Errorf("print the result: %w", err)
@@ -52,13 +54,9 @@ func (r *Result) notes() (all []string) {
 		all = append(all, phrase.Count(r.Accepted, "incident was", "incidents were")+" expected.")
 	}
 	if r.Earlier > 0 {
-		all = append(all, phrase.Count(r.Earlier, "incident", "incidents")+" had begun before and did not flap again.")
+		all = append(all, phrase.Count(r.Earlier, "incident", "incidents")+" had begun before, and nothing flapped again.")
 	}
-	all = append(all, r.blindness()...)
-	if len(all) > 0 {
-		all[0] = "\n" + all[0]
-	}
-	return all
+	return append(all, r.blindness()...)
 }
 
 // blindness says what kubeflap may have missed.
@@ -78,43 +76,7 @@ func (x *Flap) why() string {
 // words returns the words of a label value.
 func words(label string) string { return strings.ReplaceAll(label, "_", " ") }
 
-// firstStep returns the first sentence of a remedy.
-func firstStep(remedy string) string {
-	if i := strings.Index(remedy, ". "); i > 0 {
-		return remedy[:i+1]
-	}
-	return remedy
-}
-
-// GitHub prints annotations for a workflow of GitHub Actions, one for each flap.
-func (r *Result) GitHub(out io.Writer) {
-	for i := range r.Unexpected {
-		x := &r.Unexpected[i]
-		fmt.Fprintf(out, "::error title=%s::%s\n", property(x.Impact), data(x.why()+"\n"+x.Remedy))
-	}
-	if r.IsBlind() {
-		fmt.Fprintf(out, "::error title=kubeflap was blind::%s\n", data(strings.Join(r.blindness(), " ")))
-	}
-}
-
-// data escapes the text of a workflow command, and property the value of one of its properties.
-func data(s string) string {
-	return strings.NewReplacer("%", "%25", "\n", "%0A", "\r", "%0D").Replace(phrase.Text(s))
-}
-func property(s string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
-}
-
-type suite struct {
-	XMLName  xml.Name `xml:"testsuite"`
-	Name     string   `xml:"name,attr"`
-	Tests    int      `xml:"tests,attr"`
-	Failures int      `xml:"failures,attr"`
-	Time     float64  `xml:"time,attr"`
-	Started  string   `xml:"timestamp,attr"`
-	Cases    []test   `xml:"testcase"`
-}
-
+// test is a test case of a JUnit report.
 type test struct {
 	Class   string   `xml:"classname,attr"`
 	Name    string   `xml:"name,attr"`
@@ -126,29 +88,38 @@ type failure struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes the result as a JUnit report. It has a test for each flap, and one for the
-// coverage.
+// tests returns a test for each flap, or one that passed, and one for the coverage.
+func (r *Result) tests() (all []test) {
+	for _, x := range r.Unexpected {
+		all = append(all, test{"kubeflap.check", phrase.Line(x.What()), &failure{phrase.Line(x.Impact), phrase.Text(x.why() + "\n" + x.Remedy)}})
+	}
+	if len(all) == 0 {
+		all = append(all, test{"kubeflap.check", "no unexpected flap", nil})
+	}
+	coverage := test{"kubeflap.check", "coverage", nil}
+	if r.IsBlind() {
+		coverage.Failure = &failure{"kubeflap was blind", strings.Join(r.blindness(), "\n")}
+	}
+	return append(all, coverage)
+}
+
+// JUnit writes the result as a JUnit report.
 func (r *Result) JUnit(out io.Writer) error {
-	s := suite{Name: "kubeflap", Time: r.To.Sub(r.From).Seconds(), Started: r.From.UTC().Format("2006-01-02T15:04:05")}
-	add := func(name string, f *failure) {
-		s.Cases = append(s.Cases, test{"kubeflap.check", name, f})
-		if s.Tests++; f != nil {
-			s.Failures++
+	suite := struct {
+		XMLName  xml.Name `xml:"testsuite"`
+		Name     string   `xml:"name,attr"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Time     float64  `xml:"time,attr"`
+		Started  string   `xml:"timestamp,attr"`
+		Cases    []test   `xml:"testcase"`
+	}{Name: "kubeflap", Time: r.To.Sub(r.From).Seconds(), Started: r.From.UTC().Format("2006-01-02T15:04:05"), Cases: r.tests()}
+	for _, x := range suite.Cases {
+		if suite.Tests++; x.Failure != nil {
+			suite.Failures++
 		}
 	}
-	for i := range r.Unexpected {
-		x := &r.Unexpected[i]
-		add(phrase.Line(x.What()), &failure{phrase.Line(x.Impact), phrase.Text(x.why() + "\n" + x.Remedy)})
-	}
-	if len(r.Unexpected) == 0 {
-		add("no unexpected flap", nil)
-	}
-	var blind *failure
-	if r.IsBlind() {
-		blind = &failure{"kubeflap was blind", strings.Join(r.blindness(), " ")}
-	}
-	add("coverage", blind)
-	text, err := xml.MarshalIndent(s, "", "  ")
+	text, err := xml.MarshalIndent(suite, "", "  ")
 	if err == nil {
 		_, err = fmt.Fprintf(out, "%s%s\n", xml.Header, text)
 	}
@@ -156,4 +127,15 @@ func (r *Result) JUnit(out io.Writer) error {
 		return fmt.Errorf("write the JUnit report: %w", err)
 	}
 	return nil
+}
+
+// GitHub prints annotations for a workflow of GitHub Actions, one for each failure.
+func (r *Result) GitHub(out io.Writer) {
+	text := strings.NewReplacer("%", "%25", "\n", "%0A", "\r", "%0D")
+	property := strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C")
+	for _, x := range r.tests() {
+		if x.Failure != nil {
+			fmt.Fprintf(out, "::error title=%s::%s\n", property.Replace(x.Failure.Message), text.Replace(x.Failure.Text))
+		}
+	}
 }

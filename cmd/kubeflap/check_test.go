@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestCheckFailsOnEachRecordedIncident(t *testing.T) {
+	for _, file := range recorded(t) {
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl.gz")
+		junit := filepath.Join(t.TempDir(), "junit.xml")
+		status, out, errOut := kubeflap(t, "check", "--recording", file, "--github", "--junit", junit)
+		if status != 1 || errOut != "" {
+			t.Errorf("%s: status %d, want 1: %s", name, status, errOut)
+		}
+		report, err := os.ReadFile(junit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "testdata/check/"+name+".txt", out+"\n"+string(report))
+	}
+}
+
+func TestCheckAccepts(t *testing.T) {
+	file := func(text string) string { return write(t, filepath.Join(t.TempDir(), "allow.yaml"), text) }
+	for name, x := range map[string]struct {
+		recording, args string
+		status          int
+	}{
+		"a node that is not Ready for a while":    {"1-heartbeat-loss", "--allow.node=12s --allow.service=1s", 0},
+		"but not for longer":                      {"1-heartbeat-loss", "--allow.node=11s --allow.service=1s", 1},
+		"and not if its Services suffer":          {"1-heartbeat-loss", "--allow.node=12s", 1},
+		"ignored nodes and namespaces":            {"1-heartbeat-loss", "--ignore.name=node-* --ignore.namespace=shop", 0},
+		"ignored names":                           {"1-heartbeat-loss", "--ignore.name=node-2 --ignore.name=shop/w*", 0},
+		"names of others":                         {"1-heartbeat-loss", "--ignore.name=node-1 --ignore.namespace=shop", 1},
+		"what a file allows":                      {"1-heartbeat-loss", "--allow=" + file("nodeSeconds: 12\nignoreNamespaces: [sh*]\n"), 0},
+		"less than a file, if a flag says so":     {"1-heartbeat-loss", "--allow.node=3s --allow=" + file("nodeSeconds: 12\nignoreNamespaces: [sh*]\n"), 1},
+		"a file and a flag":                       {"1-heartbeat-loss", "--ignore.name=node-2 --allow=" + file("ignoreNamespaces: [shop]\n"), 0},
+		"only what is ignored":                    {"2-endpoints-reset", "--ignore.namespace=kube-system", 1},
+		"manually managed addresses":              {"2-endpoints-reset", "--ignore.namespace=kube-system --ignore.name=shop/database", 0},
+		"blindness, but not the stall":            {"3-control-plane-stall", "--allow.blind=2m", 1},
+		"the stall, but not the blindness":        {"3-control-plane-stall", "--ignore.name=* --ignore.namespace=*", 1},
+		"both":                                    {"3-control-plane-stall", "--allow.blind=2m --ignore.name=node-* --ignore.namespace=*", 0},
+		"no in-place update":                      {"4-batch-upgrade", "--allow.node=1h", 1},
+		"an in-place update that keeps addresses": {"4-batch-upgrade", "--allow.service=1s", 0},
+	} {
+		args := append([]string{"check", "--recording", incidentsDir + x.recording + ".jsonl.gz"}, strings.Fields(x.args)...)
+		if status, out, errOut := kubeflap(t, args...); status != x.status {
+			t.Errorf("%s: status %d, want %d: %s%s", name, status, x.status, out, errOut)
+		}
+	}
+}
+
+// The incidents of the replay began before the command.
+func TestCheckPassesTheStatusOfTheCommandOn(t *testing.T) {
+	url := serveIncidents(t, incidentsDir+"2-endpoints-reset.jsonl.gz")
+	for command, want := range map[string]int{"true": 0, "exit 7": 7, "kill -TERM $$": 1} {
+		status, out, errOut := kubeflap(t, "check", "--url", url, "--", "sh", "-c", "echo did; "+command)
+		if status != want || !strings.HasPrefix(out, "did\nPASSED") {
+			t.Errorf("%s: status %d, want %d: %s%s", command, status, want, out, errOut)
+		}
+	}
+	if _, out, _ := kubeflap(t, "check", "--url", url, "--", "printf", "%s", "-o=json"); !strings.HasPrefix(out, "-o=json") {
+		t.Errorf("the arguments of the command changed: %s", out)
+	}
+	if status, _, errOut := kubeflap(t, "check", "--url", url, "--", "no-such-command"); status != 2 || !strings.Contains(errOut, "no-such-command") {
+		t.Errorf("status %d: %s", status, errOut)
+	}
+}
+
+func TestCheckOfAPeriod(t *testing.T) {
+	url := serveIncidents(t, incidentsDir+"4-batch-upgrade.jsonl.gz")
+	for period, want := range map[string]int{"12:18:20 12:19:00": 1, "12:18:20 12:18:30": 0, "12:18:52 12:19:00": 0} {
+		from, to, _ := strings.Cut(period, " ")
+		status, out, errOut := kubeflap(t, "check", "--url", url, fmt.Sprintf("--from=2026-11-23T%sZ", from), fmt.Sprintf("--to=2026-11-23T%sZ", to))
+		if status != want {
+			t.Errorf("%s: status %d, want %d: %s%s", period, status, want, out, errOut)
+		}
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	recording := "--recording=" + incidentsDir + "1-heartbeat-loss.jsonl.gz"
+	for args, want := range map[string]string{
+		"":                                    "what to check is missing",
+		recording + " --allow.service=x":      "--allow.service",
+		recording + " --allow.planned=x":      "--allow.planned",
+		recording + " --ignore.name=[":        "--ignore.name",
+		recording + " --allow=no-such-file":   "no-such-file",
+		recording + " --url=http://localhost": "--url does not apply to --recording",
+		recording + " -- true":                "--recording does not apply with a command",
+		"--recording=no-such-file":            "no-such-file",
+		"--for=1s --from=1":                   "--from does not apply to a live cluster",
+		"--for=1s --url=http://127.0.0.1:1":   "--url: there is no response",
+		"--for=1s --kubeconfig=no-such-file":  "no-such-file",
+	} {
+		if status, out, errOut := kubeflap(t, append([]string{"check"}, strings.Fields(args)...)...); status != 2 || out != "" || !strings.Contains(errOut, want) {
+			t.Errorf("%s: status %d: %s%s", args, status, out, errOut)
+		}
+	}
+	for text, want := range map[string]string{"nodeSeconds: -1": "less than 0", "nodeSeconds: .nan": "less than 0", "nodes: 1": "nodes not found", "ignoreNames: ['[']": "[", "a: b: c": "yaml"} {
+		file := write(t, filepath.Join(t.TempDir(), "allow.yaml"), text)
+		if status, _, errOut := kubeflap(t, "check", recording, "--allow", file); status != 2 || !strings.Contains(errOut, want) || !strings.Contains(errOut, file) {
+			t.Errorf("%s: status %d: %s", text, status, errOut)
+		}
+	}
+}
