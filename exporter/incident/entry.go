@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -29,6 +30,8 @@ type Entry struct {
 
 	until time.Time
 	count int
+	// The field varies is set if the combined observations have different durations.
+	varies bool
 	// The set names holds the names of the observed nodes or pods, so that each of them counts only once.
 	names map[string]struct{}
 }
@@ -95,8 +98,11 @@ var opposites = map[EntryKind]EntryKind{
 	EndpointsReset: EndpointsRewritten, EndpointsRewritten: EndpointsReset,
 }
 
-// says reports whether two entries quote the same words.
+// says reports whether two entries quote the same words and, unless they are about a Service, the same number.
 func (e *Entry) says(x *Entry) bool {
+	if e.Number != x.Number && !e.ofService() {
+		return false
+	}
 	return e.Said == x.Said || e.Said != nil && x.Said != nil && like(e.Said.First, x.Said.First)
 }
 
@@ -106,6 +112,7 @@ func (e *Entry) take(more Entry) {
 	}
 	e.until = later(e.until, more.until)
 	e.countIn(more)
+	e.varies = e.varies || more.varies || phrase.Duration(e.Duration) != phrase.Duration(more.Duration)
 	e.Number = max(e.Number, more.Number)
 	e.Duration, e.Inexact = max(e.Duration, more.Duration), e.Inexact || more.Inexact
 }

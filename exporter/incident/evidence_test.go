@@ -37,6 +37,16 @@ func TestEntriesAreBatched(t *testing.T) {
 			{Kind: AddressReturned, Time: at(1), Service: shopWeb},
 			{Kind: AddressLost, Time: at(2), Service: shopWeb},
 		}, []string{"shop/web lost 1 ready address", "shop/web: 1 address is back in rotation", "shop/web lost 1 ready address"}},
+		{"the longest of several durations", []Entry{
+			{Kind: NodeReady, Time: at(0), Name: "a", Duration: 4 * time.Second}, {Kind: NodeReady, Time: at(1), Name: "b", Duration: 5 * time.Second},
+			{Kind: HeartbeatMissed, Time: at(2), Name: "a", Duration: 40 * time.Second}, {Kind: HeartbeatMissed, Time: at(2), Name: "b", Duration: 40 * time.Second},
+		}, []string{"2 nodes (a first): Ready again after up to 5s", "2 nodes (a first): no heartbeat for 40s (the whole grace period)"}},
+		{"no duration of 0", []Entry{
+			{Kind: NodeReady, Time: at(0), Name: "a"}, {Kind: OutageEnded, Time: at(1), Service: shopWeb}, {Kind: EvictedUnknown, Time: at(2), Name: "shop/a", Number: UnknownToleration},
+		}, []string{"a: Ready again", "shop/web has a ready address again", "pod shop/a: evicted right after the node turned Unknown"}},
+		{"not with another toleration", []Entry{
+			{Kind: EvictedUnknown, Time: at(30), Name: "shop/a", Number: 30, Duration: 30 * time.Second}, {Kind: EvictedUnknown, Time: at(31), Name: "shop/b", Number: 31, Duration: 31 * time.Second},
+		}, []string{"pod shop/a: evicted 30s after the node turned Unknown (tolerationSeconds 30)", "pod shop/b: evicted 31s after the node turned Unknown (tolerationSeconds 31)"}},
 		{"also beyond the first 12 entries", slices.Concat(rebootsOf(11), []Entry{
 			{Kind: NodeNotReady, Time: at(500), Name: "a"}, {Kind: WatchWorks, Time: at(501), Name: "pods", Duration: time.Second}, {Kind: NodeNotReady, Time: at(502), Name: "b"},
 		}), []string{"2 nodes (a first): the kubelet itself reports Ready=False", "kubeflap's watch of pods works again after 1s"}},

@@ -37,7 +37,7 @@ var (
 	ClockSetBack    = kind("$nodes: clock set back by $duration. The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp")
 	HeartbeatLate   = kind("$nodes: no heartbeat for $duration (half of the grace period)")
 	HeartbeatMissed = kind("$nodes: no heartbeat for $duration (the whole grace period)")
-	NodeUnknown     = kind("$nodes: the node controller turned Ready from True to Unknown$age")
+	NodeUnknown     = kind("$nodes: the node controller set Ready to Unknown$age")
 	NodeNotReady    = kind("$nodes: the kubelet itself reports Ready=False$said")
 	NodeProblem     = kind("$nodes$said")
 	NodeNotMarked   = kind("$nodes: no heartbeat for $duration, but the node controller has not set Ready to Unknown")
@@ -47,10 +47,10 @@ var (
 	// PodUpdatedNotReady means the same of a pod that was not Ready.
 	PodUpdatedNotReady = kind("$pods: image changed in place while Ready was not True")
 	PodRestarted       = kind("$pods: a container restarted and Ready stayed True")
-	PodWasStale        = kind("$pods: Ready stayed True for up to $duration after the image changed or the container exited")
+	PodWasStale        = kind("$pods: Ready stayed True for up to $longest after the image changed or the container exited")
 	PodNotReady        = kind("$pods: Ready turned from True to False")
-	EvictedUnknown     = kind("$pods: evicted $seconds after the node turned Unknown$toleration")
-	EvictedNotReady    = kind("$pods: evicted $seconds after the node reported Ready=False$toleration")
+	EvictedUnknown     = kind("$pods: evicted $soon after the node turned Unknown$toleration")
+	EvictedNotReady    = kind("$pods: evicted $soon after the node reported Ready=False$toleration")
 
 	SelectorConflict     = kind("$service has a selector and ${number|manually managed address|manually managed addresses}")
 	EndpointsOverwritten = kind("$service has a selector and empty Endpoints. Somebody had applied addresses, but they were overwritten before kubeflap saw them")
@@ -68,8 +68,8 @@ var (
 	AddressReturned       = kind("$service: ${count|address is|addresses are} back in rotation")
 	AddressRemoved        = kind("$service: ${count|address that was not ready was|addresses that were not ready were} removed$first")
 	AddressLeftOut        = kind("$service: ${count|address that was not ready is|addresses that were not ready are} left out of its truncated Endpoints$first")
-	OutageEnded           = kind("$service has a ready address again, after $about$duration without any$times")
-	NodeReady             = kind("$nodes: Ready again after $duration")
+	OutageEnded           = kind("$service has a ready address again$without$times")
+	NodeReady             = kind("$nodes: Ready again$after")
 	EndpointsRewritten    = kind("$service: ${number|manually managed address is|manually managed addresses are} back")
 	SelectorConflictEnded = kind("$service: the selector conflict is resolved")
 	ForeignEnded          = kind("$service: no more addresses from an unexpected writer in $name$times")
@@ -88,7 +88,7 @@ var (
 	LeaderChanged    = kind("$leader")
 	LeasesRead       = kind("$read$times")
 	WatchBroke       = kind("kubeflap's own watch of $name broke, so kubeflap missed all changes after that")
-	WatchWorks       = kind("kubeflap's watch of $name works again after $duration")
+	WatchWorks       = kind("kubeflap's watch of $name works again$after")
 	Stopped          = kind("kubeflap stopped watching")
 	VerdictRevised   = kind("the verdict was revised $name")
 )
@@ -122,9 +122,11 @@ func (e *Entry) value(name string) string {
 	case "times":
 		return phrase.Times(e.count)
 	case "duration":
+		return e.lasted()
+	case "longest":
 		return phrase.Duration(e.Duration)
-	case "seconds":
-		return phrase.Duration(e.Duration.Round(time.Second))
+	case "soon":
+		return e.soon()
 	case "leader":
 		return transition.LeaderChanged{To: e.Name}.String()
 	case "read":
@@ -141,6 +143,26 @@ func (e *Entry) several(kind, kinds string) string {
 	return fmt.Sprintf("%d %s (%s first)", e.count, kinds, e.Name)
 }
 
+// lasted returns the duration, or the longest of several.
+func (e *Entry) lasted() string {
+	if e.varies {
+		return "up to " + phrase.Duration(e.Duration)
+	}
+	return phrase.Duration(e.Duration)
+}
+
+// soon returns how long after a change something followed, in seconds.
+func (e *Entry) soon() string {
+	d := e.Duration.Round(time.Second)
+	switch {
+	case d == 0:
+		return "right"
+	case e.varies:
+		return "up to " + phrase.Duration(d)
+	}
+	return phrase.Duration(d)
+}
+
 // optional returns the value of a variable that may be empty.
 func (e *Entry) optional(name string) string {
 	switch {
@@ -151,13 +173,15 @@ func (e *Entry) optional(name string) string {
 	case name == "first" && e.Name != "":
 		return " (" + e.Name + ")"
 	case name == "age" && e.Duration > 0:
-		return ", " + phrase.Duration(e.Duration) + " after the last heartbeat"
+		return ", " + e.lasted() + " after the last heartbeat"
 	case name == "after" && e.Duration != 0:
-		return " after " + phrase.Duration(e.Duration)
+		return " after " + e.lasted()
+	case name == "without" && e.Inexact:
+		return ", after about " + phrase.Duration(e.Duration) + " without any"
+	case name == "without" && e.Duration > 0:
+		return ", after " + e.lasted() + " without any"
 	case name == "said" && e.Said != nil:
 		return ": " + e.Said.String()
-	case name == "about" && e.Inexact:
-		return "about "
 	case name == "toleration" && e.Number != UnknownToleration:
 		return fmt.Sprintf(" (tolerationSeconds %d)", e.Number)
 	}

@@ -41,19 +41,21 @@ func (f *Facts) happenedToNodes(x *Incident, now time.Time) string {
 		}
 		return s + f.turnedText(x)
 	case x.Verdict == verdict.ControllerManager && f.NotMarked == 0:
-		return "the node controller set " + phrase.Count(nodes, "node", "nodes") + " to Unknown although the heartbeats were on time"
+		marked := f.Silences.CountNodes(func(s *silence.Silence) bool { return s.MarkedInTime })
+		return "the node controller set " + phrase.Count(cmp.Or(marked, nodes), "node", "nodes") + " to Unknown although the heartbeats were on time"
 	case x.Verdict == verdict.ControllerManager:
-		s := "the node controller left " + phrase.Count(nodes, "silent node", "silent nodes") + " Ready"
-		if measured {
-			s += ", for up to " + longest + " after the last heartbeat" + grace
+		left := f.Silences.Filter(func(s *silence.Silence) bool { return s.NotMarked })
+		s := "the node controller left " + phrase.Count(cmp.Or(len(left.OfEachNode()), nodes), "silent node", "silent nodes") + " Ready"
+		if d := longestUnmarked(left, now); d > 0 {
+			s += ", for up to " + phrase.Duration(d) + " after the last heartbeat" + grace
 		}
 		return s
 	case nodes <= 1:
 		return f.happenedToNode(x, longest+grace, now)
 	case f.Silences.ClocksSetBack():
-		return fmt.Sprintf("the clocks of %d of %d nodes were set back, so the node controller ignored their heartbeats", nodes, f.KnownNodes) + f.turnedText(x)
+		return "the clocks of " + phrase.CountOf(nodes, f.KnownNodes, "nodes") + " were set back, so the node controller ignored their heartbeats" + f.turnedText(x)
 	}
-	s := fmt.Sprintf("%d of %d nodes fell silent", nodes, f.KnownNodes)
+	s := phrase.CountOf(nodes, f.KnownNodes, "nodes") + " fell silent"
 	if f.Kind == KindControlPlane {
 		s += " together"
 	}
@@ -178,6 +180,19 @@ func (f *Facts) longest(now time.Time, gracePeriod time.Duration) time.Duration 
 		return 0
 	}
 	return known
+}
+
+// longestUnmarked returns the longest time from a node's last heartbeat until the node controller set it to Unknown, or
+// until the silence ended without that. It returns 0 if kubeflap could not measure this time.
+func longestUnmarked(left silence.List, now time.Time) (longest time.Duration) {
+	for _, s := range left.Filter(measured) {
+		lasted := s.Lasted(now)
+		if s.MarkedAt.After(s.Began) {
+			lasted = min(lasted, s.MarkedAt.Sub(s.Began))
+		}
+		longest = max(longest, lasted)
+	}
+	return longest
 }
 
 // measured reports whether the length of a silence is known. It is unknown if kubeflap's watch broke, or if kubeflap

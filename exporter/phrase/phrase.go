@@ -39,6 +39,15 @@ func Count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// CountOf returns how many of all things are meant, such as "2 of 9 nodes". If some of the n things no longer exist, so
+// that there are fewer, it returns "2 nodes".
+func CountOf(n, all int, many string) string {
+	if n > all {
+		return fmt.Sprintf("%d %s", n, many)
+	}
+	return fmt.Sprintf("%d of %d %s", n, all, many)
+}
+
 // Times returns a suffix such as ", 3 times" for repeated observations. It is empty if n is less than 2.
 func Times(n int) string {
 	if n < 2 {

@@ -34,6 +34,9 @@ func (x List) Count(match func(*Silence) bool) int {
 	return n
 }
 
+// CountNodes returns the number of nodes with a silence that matches.
+func (x List) CountNodes(match func(*Silence) bool) int { return len(x.Filter(match).OfEachNode()) }
+
 // Any reports whether a silence matches.
 func (x List) Any(match func(*Silence) bool) bool { return slices.ContainsFunc(x, match) }
 

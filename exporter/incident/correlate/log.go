@@ -77,7 +77,9 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.PodEvicted:
 		l.pods.podEvicted(x)
 	case transition.PodReadyWasStale:
-		l.pods.note(x.Pod, incident.PodWasStale, x.Time, x.Stale)
+		if x.Stale > 0 { // otherwise, the end of the container came with the change of Ready
+			l.pods.note(x.Pod, incident.PodWasStale, x.Time, x.Stale)
+		}
 	case transition.PodUpdatedInPlace:
 		kind := incident.PodUpdated
 		if !x.Ready {

@@ -138,6 +138,9 @@ func (w *weighing) nodes() {
 	w.facts[neverLate] = when(!w.own.Any(w.isDisturbed), "no heartbeat was late")
 }
 
+// noSilence is the reason why hypotheses about silences do not hold of nodes that were not silent.
+const noSilence = "no node fell silent"
+
 const machineUnclearText = "the Node was deleted and recreated with a new bootID, and no providerID identifies the machine, so it was either rebooted or replaced"
 
 // announcement tells whether all departures were announced. An announcement counts if it came before the first missing
@@ -147,9 +150,11 @@ func (w *weighing) announcement() fact {
 	after := w.own.Count(func(s *silence.Silence) bool { return s.AnnouncedAfter })
 	moment := "after the last heartbeat, and before the next one was due"
 	switch doubt := w.announcementDoubt(); {
+	case all == 0:
+		return fact{no, noSilence}
 	case doubt != "":
 		return fact{unknown, doubt}
-	case n == 0 && all > 0 && w.own[0].Lapsed != "":
+	case n == 0 && w.own[0].Lapsed != "":
 		return fact{no, fmt.Sprintf("%s of %s was %s old, and nothing had followed it", w.own[0].Lapsed, w.own[0].Node, phrase.Duration(w.own[0].LapsedAge))}
 	case n == 0:
 		return fact{no, "no taint, deletion, condition or cordon announced the departure of " + w.own.Nodes()}
@@ -181,7 +186,9 @@ func (w *weighing) reboot() fact {
 	switch again := func(is transition.Machine) bool {
 		return w.own.Any(func(s *silence.Silence) bool { return s.Again == is })
 	}; {
-	case n > 0 && n == all:
+	case all == 0:
+		return fact{no, noSilence}
+	case n == all:
 		return fact{yes, w.own.Nodes() + " reported a new bootID after the silence"}
 	case again(transition.MachineUnclear):
 		return fact{unknown, machineUnclearText}
@@ -192,14 +199,14 @@ func (w *weighing) reboot() fact {
 	case w.own.Any((*silence.Silence).IsOngoing):
 		return fact{unknown, "when the node is back, its bootID will show whether the machine restarted"}
 	case n > 0:
-		return fact{no, fmt.Sprintf("only %d of %d nodes reported a new bootID", n, all)}
+		return fact{no, fmt.Sprintf("only %d of %d silences ended with a new bootID", n, all)}
 	}
 	return fact{no, "the bootID is the same as before"}
 }
 
 // controller fills the facts that come from the node controller: its grace period, and when it set nodes to Unknown.
 func (w *weighing) controller() {
-	grace, late := phrase.Duration(w.GracePeriod), w.own.Count(func(s *silence.Silence) bool { return s.Lasted(w.Now) > 2*w.Interval })
+	grace, late := phrase.Duration(w.GracePeriod), w.own.CountNodes(func(s *silence.Silence) bool { return s.Lasted(w.Now) > 2*w.Interval })
 	switch {
 	case w.GracePeriod == 0:
 		w.facts[graceTooShort] = fact{unknown, "the grace period is unknown"}
@@ -219,8 +226,8 @@ func (w *weighing) controller() {
 // marks tells whether the node controller set nodes to Unknown despite a recent heartbeat. If no node is known to be
 // one, the second fact tells whether all nodes are known to be none.
 func (w *weighing) marks() (inTime, late fact) {
-	early := w.own.Count(func(s *silence.Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
-	silent := w.own.Count(func(s *silence.Silence) bool {
+	early := w.own.CountNodes(func(s *silence.Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
+	silent := w.own.CountNodes(func(s *silence.Silence) bool {
 		return !s.Ended.IsZero() && w.GracePeriod > 0 && w.isDisturbed(s) && s.Lasted(w.Now) > w.GracePeriod
 	})
 	inTime = fact{no, ""}
@@ -245,8 +252,8 @@ func (w *weighing) marks() (inTime, late fact) {
 
 // leftReady tells whether the node controller left silent nodes Ready.
 func (w *weighing) leftReady() fact {
-	certain := w.own.Count(func(s *silence.Silence) bool { return s.NotMarkedCertain && s.ClockBack == 0 })
-	perhaps := w.own.Count(func(s *silence.Silence) bool {
+	certain := w.own.CountNodes(func(s *silence.Silence) bool { return s.NotMarkedCertain && s.ClockBack == 0 })
+	perhaps := w.own.CountNodes(func(s *silence.Silence) bool {
 		return s.NotMarked && !s.NotMarkedCertain && !s.Marked && s.ClockBack == 0
 	})
 	grace := ""

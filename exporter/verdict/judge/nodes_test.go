@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -177,6 +178,28 @@ func TestLeasesFromBeforeTheSilenceDoNotShowThatEtcdWorks(t *testing.T) {
 		}
 		if because := onPath(f); strings.Contains(because, "etcd accepted writes") != c.want {
 			t.Errorf("a Lease was renewed %v s after the first silence began: %q", c.shown, because)
+		}
+	}
+}
+
+// TestNodesAreCountedOnce checks that a reason counts nodes, even if each of them was silent several times.
+func TestNodesAreCountedOnce(t *testing.T) {
+	again := slices.Concat(silent(0, 1), silent(300, 301), silent(600, 601))
+	early := loss(5, back(change(again, func(s *silence.Silence) { s.Marked, s.MarkedAge, s.MarkedInTime = true, 12*time.Second, true }), 13))
+	early.Interval = 20 * time.Second
+	few := loss(1, back(silent(0, 1), 60))
+	few.Late = nil
+	for want, f := range map[string]*NodeLoss{
+		"set 2 nodes to Unknown": early,
+		"2 nodes fell silent":    few, // one of them has been deleted since
+		"no node fell silent":    loss(5, nil),
+	} {
+		var all []string
+		for _, h := range OfNodes(f).Considered {
+			all = append(all, h.Because)
+		}
+		if text := strings.Join(all, "\n"); !strings.Contains(text, want) || strings.Contains(text, "the nodes") {
+			t.Errorf("no reason says %q:\n%s", want, text)
 		}
 	}
 }

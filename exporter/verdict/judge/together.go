@@ -73,8 +73,11 @@ func (w *weighing) notTogether() {
 		return // the other facts decide
 	}
 	if all := w.inTurn(); all != nil {
-		w.facts[inTurn] = fact{yes, fmt.Sprintf("%d nodes fell silent one after another within an hour, %d times in total, which is more often than chance allows",
-			len(all.OfEachNode()), len(all)) + w.pathText()}
+		nodes, times := len(all.OfEachNode()), ""
+		if len(all) > nodes {
+			times = fmt.Sprintf(", %d times in total", len(all))
+		}
+		w.facts[inTurn] = fact{yes, fmt.Sprintf("%d nodes fell silent one after another within an hour%s, which is more often than chance allows", nodes, times) + w.pathText()}
 	}
 }
 
@@ -121,13 +124,16 @@ func (w *weighing) groupOf(match func(*silence.Silence) bool) silence.List {
 
 // groupText describes the nodes that fell silent together. The parameters are the result of oneCause.
 func (w *weighing) groupText(holds verdict.Answer, why string) string {
-	if len(w.group) < 2 {
+	switch {
+	case len(w.own) == 0:
+		return noSilence
+	case len(w.group) < 2:
 		return "no other node fell silent within " + phrase.Duration(w.Interval)
 	}
-	text := fmt.Sprintf("%d of %d nodes fell silent within %s", len(w.group), w.Nodes, beganWithin(w.group))
+	text := phrase.CountOf(len(w.group), w.Nodes, "nodes") + " fell silent within " + beganWithin(w.group)
 	mixed := w.group.Any(func(s *silence.Silence) bool { return s.Short })
 	if mixed {
-		text = fmt.Sprintf("the heartbeats of %d of %d nodes became late within %s, some of them for less than the grace period", len(w.group), w.Nodes, beganWithin(w.group))
+		text = "the heartbeats of " + phrase.CountOf(len(w.group), w.Nodes, "nodes") + " became late within " + beganWithin(w.group) + ", some of them for less than the grace period"
 	}
 	if ended, seen, apart := silence.Ends(w.group); ended && seen && apart <= endTogether {
 		text += " and came back within " + phrase.Duration(max(apart, time.Second))

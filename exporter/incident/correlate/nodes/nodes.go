@@ -63,8 +63,9 @@ type node struct {
 	// step.
 	setBack   time.Time
 	setBackBy time.Duration
-	// notReady is set while the node is not Ready, unless it has never been Ready.
-	notReady bool
+	// notReady is set while the node is not Ready, unless it has never been Ready. notReadySince is when this began.
+	notReady      bool
+	notReadySince time.Time
 	// The field said holds what the kubelet says in the current period of Ready=False, or is nil.
 	said   *incident.Said
 	record *ledger.Record
@@ -118,7 +119,9 @@ func (l *Nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 		// A new node is starting.
 		return
 	}
-	n.notReady = true
+	if !n.notReady {
+		n.notReady, n.notReadySince = true, x.Time
+	}
 	var r *ledger.Record
 	kind := incident.NodeNotReady
 	if x.To == event.StatusUnknown {
@@ -196,7 +199,7 @@ func (l *Nodes) nodeTurnedReady(x transition.NodeReadyChanged) {
 	if !was || r == nil {
 		return
 	}
-	lasted := x.Lasted
+	lasted := max(x.Lasted, x.Time.Sub(n.notReadySince)) // Ready may have been False, and then Unknown
 	if s != nil && !s.Found.Marked.IsZero() && !x.Complete {
 		lasted = max(lasted, x.Time.Sub(s.Found.Marked))
 	}

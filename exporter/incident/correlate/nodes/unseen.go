@@ -99,7 +99,7 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 		r.MoveStartBack(fellSilent.Add(l.Silences.Settings.CommonCauseWindow()))
 	}
 	if x.Unknown {
-		n.notReady = true
+		n.notReady, n.notReadySince = true, x.Time
 		r.FoundUnknown++
 		since := x.Time
 		if !x.Marked.IsZero() && x.Marked.Before(since) {
