@@ -15,7 +15,8 @@ var notReadyRemedies = [event.NumNotReadyKinds]string{
 	event.NotReadyCertificate: "Renew the certificate that the message is about, or its CA on {nodes}: kubeadm certs check-expiration and openssl x509 -enddate -noout -in FILE show the dates, " +
 		"and kubectl get csr shows requests that nobody approved.",
 	event.NotReadyDiskOrMemory: "Free disk space or memory on {nodes}: check df -h, df -i, free -m and the kernel log (dmesg). Remove unused images (crictl rmi --prune), " +
-		"and set requests and limits for memory and ephemeral storage of the pods. If the file system is damaged, replace the disk.",
+		"and set requests and limits for memory and ephemeral storage of the pods. If the file system is damaged, replace the disk. " +
+		"If there are too many open files, raise their limits (sysctl fs.file-max, fs.inotify.max_user_instances).",
 	event.NotReadyRuntime: "Check the container runtime on {nodes}: systemctl status containerd (or crio, docker), crictl info, and its log from the minutes before. " +
 		"If it hangs or is down, restart it, and then the kubelet. A slow disk and too many containers delay it, too.",
 	event.NotReadyPLEG: "The container runtime on {nodes} answers the kubelet too slowly, so check both: the runtime's log, the disk's latency (iostat -x), the number of containers (crictl ps -a), " +

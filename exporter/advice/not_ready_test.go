@@ -2,6 +2,7 @@ package advice
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -9,6 +10,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
+
+// source matches an issue of a public repository, or a file of one.
+var source = regexp.MustCompile(`^[\w.-]+/[\w.-]+(#\d+|(/[\w.-]+)+\.(go|md))$`)
 
 // TestEachMessageOfAKubeletHasARemedy sorts the messages in testdata/not_ready.txt, also after anonymising them.
 func TestEachMessageOfAKubeletHasARemedy(t *testing.T) {
@@ -20,7 +24,7 @@ func TestEachMessageOfAKubeletHasARemedy(t *testing.T) {
 		"shutdown": event.NotReadyShutdown, "clock": event.NotReadyClock, "certificate": event.NotReadyCertificate, "disk or memory": event.NotReadyDiskOrMemory,
 		"runtime": event.NotReadyRuntime, "PLEG": event.NotReadyPLEG, "network": event.NotReadyNetwork, "other": event.NotReadyOther,
 	}
-	messages := 0
+	messages := map[string]bool{}
 	want, known := event.NotReadyOther, false
 	for line := range strings.Lines(string(file)) {
 		line = strings.TrimSpace(line)
@@ -31,7 +35,11 @@ func TestEachMessageOfAKubeletHasARemedy(t *testing.T) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		messages++
+		from, line, _ := strings.Cut(line, " ")
+		if messages[line] || !source.MatchString(from) {
+			t.Errorf("a message is repeated, or has no source: %s", line)
+		}
+		messages[line] = true
 		said := event.Words{Reason: "KubeletNotReady", Message: line}
 		if got := said.Kind(); got != want || !known {
 			t.Errorf("kind %d instead of %d: %s", got, want, line)
@@ -54,7 +62,7 @@ func TestEachMessageOfAKubeletHasARemedy(t *testing.T) {
 			}
 		}
 	}
-	if messages < 40 {
-		t.Errorf("%d messages", messages)
+	if len(messages) < 40 {
+		t.Errorf("%d messages", len(messages))
 	}
 }
