@@ -54,6 +54,9 @@ type past struct {
 	// Ready with the new container. readyAgain is set if Ready turned True with the new container. inRotation is set if
 	// the pod was Ready when the image changed.
 	replaced, updateDone, readyAgain, inRotation bool
+	// staleTold is set if kubeflap has reported for how long Ready was wrong after the last update or the last end of a
+	// container.
+	staleTold bool
 	// removalVersion is the resourceVersion of the write that set RemovalCause, or 0 if it is unknown. evictedByAPI is set
 	// if the pod was evicted through the Eviction API.
 	removalVersion uint64
@@ -207,9 +210,10 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 		updated = updated || before.runs.Value().image != c.Image
 		if before.restarts != c.Restarts || before.id != containerID(c.ID) {
 			p.note().replaced, p.note().updateDone = true, stayedReady
+			p.past.staleTold = p.past.staleTold && !stayedReady
 		}
 		if c.State == "terminated" && stayedReady && p.was().containerEndedAt == 0 {
-			p.note().containerEndedAt = x.watches.Moment(e.Seen)
+			p.note().containerEndedAt, p.past.staleTold = x.watches.Moment(e.Seen), false
 		}
 		if stayedReady && c.Restarts > before.restarts {
 			p.namespace.Counts.SilentRestarts++

@@ -87,9 +87,9 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 }
 
 func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
+	c := &lossEvidence{before: p, now: o, at: e.Seen, updated: x.watches.Time(p.was().updatedAt)}
 	tentative := p.RemovalCause
 	if tentative == cause.Unknown {
-		c := &lossEvidence{before: p, now: o, at: e.Seen, updated: x.watches.Time(p.was().updatedAt)}
 		tentative = c.cause()
 	}
 	w := &ReadinessLoss{Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.ReadyChangedAt), tentative: tentative, version: x.watches.Version()}
@@ -101,7 +101,7 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	if certain || before != nil && before.tentative != tentative {
 		x.resolveAllOf(p) // a pod's unresolved losses must have the same tentative cause
 	}
-	x.observeStale(p, tentative, e.Seen)
+	x.observeStale(p, tentative, endsNow(c), e.Seen)
 	if w.Cause, w.Undecided = why, !certain; w.Undecided {
 		w.Cause = tentative
 		x.await(w)
@@ -113,11 +113,14 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 }
 
 // observeStale reports for how long Ready was wrongly True after a container had exited or its image had been changed.
-// It reports nothing if the pod has been Ready with the new container.
-func (x *Pods) observeStale(p *Pod, why cause.Cause, t time.Time) {
+// It reports this once for each update and for each end of a container, because the pod can lose readiness again before
+// the container is replaced, or while the new container starts. It reports nothing if the pod has been Ready with the new
+// container. The parameter ends is set if a container has just ended.
+func (x *Pods) observeStale(p *Pod, why cause.Cause, ends bool, t time.Time) {
 	was, since := p.was(), time.Time{}
 	switch {
-	case why == cause.InPlaceUpdate && p.ReadyChangedAt > was.updatedAt && was.updateDone:
+	case why == cause.InPlaceUpdate && (was.staleTold || p.ReadyChangedAt > was.updatedAt && was.updateDone),
+		why == cause.ContainerExit && was.staleTold && !ends:
 		return
 	case why == cause.InPlaceUpdate:
 		since = x.watches.Time(max(was.updatedAt, p.ReadyChangedAt))
@@ -129,6 +132,7 @@ func (x *Pods) observeStale(p *Pod, why cause.Cause, t time.Time) {
 	if since.IsZero() {
 		since = t
 	}
+	p.note().staleTold = true
 	named := transition.Pod{Namespace: p.namespace.Name, Name: p.name()}
 	x.found.Add(transition.PodReadyWasStale{At: transition.At{Time: t}, Pod: named, Stale: t.Sub(since)})
 }

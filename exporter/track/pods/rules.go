@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -101,8 +102,12 @@ func gateNotReady(c *lossEvidence) bool { return c.reason() == "ReadinessGatesNo
 // than the default period of a probe. It is measured with the kubelet's timestamps.
 const restartSettles = 15 * time.Second
 
-// containerEnded reports whether a container has ended or was replaced (see convertStatusToAPIStatus in pkg/kubelet).
-func containerEnded(c *lossEvidence) bool {
+// containerEnded reports whether a container has ended or was replaced, now or shortly before.
+func containerEnded(c *lossEvidence) bool { return endsNow(c) || justRestarted(c) }
+
+// endsNow reports whether the pod's newest status is the first to show that a container has ended or was replaced (see
+// convertStatusToAPIStatus in pkg/kubelet).
+func endsNow(c *lossEvidence) bool {
 	for i := range c.now.Containers {
 		now := &c.now.Containers[i]
 		if now.State == "terminated" || now.State == "waiting" {
@@ -112,9 +117,6 @@ func containerEnded(c *lossEvidence) bool {
 		if before != nil && (before.restarts != now.Restarts || before.id != containerID(now.ID)) {
 			return true
 		}
-		if c.justRestarted(now) {
-			return true
-		}
 	}
 	return c.now.Phase == "Failed"
 }
@@ -122,12 +124,14 @@ func containerEnded(c *lossEvidence) bool {
 // justRestarted reports whether a restarted container became not ready soon after its start. At first, the kubelet can
 // report the restarted container as ready. Its probe worker then sets the container to not ready (see doProbe in
 // pkg/kubelet/prober).
-func (c *lossEvidence) justRestarted(x *event.Container) bool {
-	if x.Ready || x.Restarts == 0 || x.Started.IsZero() || c.now.Ready == nil {
-		return false
-	}
-	after := c.now.Ready.LastTransitionTime.Sub(x.Started)
-	return after >= 0 && after <= restartSettles
+func justRestarted(c *lossEvidence) bool {
+	return slices.ContainsFunc(c.now.Containers, func(x event.Container) bool {
+		if x.Ready || x.Restarts == 0 || x.Started.IsZero() || c.now.Ready == nil {
+			return false
+		}
+		after := c.now.Ready.LastTransitionTime.Sub(x.Started)
+		return after >= 0 && after <= restartSettles
+	})
 }
 
 // probeFailed reports whether the kubelet reports a container as not ready (see doProbe in pkg/kubelet/prober). Earlier
