@@ -84,9 +84,9 @@ func (w *wire) failed(what string) error {
 	return fmt.Errorf("read %s: %w", what, w.err)
 }
 
-// fields contains the values of the fields 1 to 9 of a message. An absent field is nil. Of a repeated field, it contains
+// fields contains the values of the fields 1 to 11 of a message. An absent field is nil. Of a repeated field, it contains
 // the first value.
-type fields [10][]byte
+type fields [12][]byte
 
 func (w *wire) fields(data []byte) (f fields) {
 	for len(data) > 0 { // as each, which takes more CPU time

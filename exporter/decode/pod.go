@@ -28,7 +28,7 @@ const (
 
 func (r *Reader) pod(x encoded) *event.Pod {
 	status := r.fields(x.status)
-	pod := &event.Pod{Meta: r.meta(x.meta), Labels: r.labels(x.meta, metaLabels), Phase: r.text(status[1]), Reason: r.text(status[4])}
+	pod := &event.Pod{Meta: r.meta(x.meta), Labels: r.labels(x.meta, metaLabels), Phase: r.text(status[1]), Message: r.text(status[3]), Reason: r.text(status[4]), Nominated: r.text(status[11])}
 	for number, value := range r.each(x.meta) {
 		switch number {
 		case metaDeletion:
@@ -51,7 +51,7 @@ func (r *Reader) pod(x encoded) *event.Pod {
 			}
 		case "DisruptionTarget":
 			if string(c[2]) == "True" {
-				pod.Disruption = r.text(c[5])
+				pod.Disruption, pod.DisruptionMessage = r.text(c[5]), r.text(c[6])
 			}
 		}
 	}
@@ -109,7 +109,13 @@ func (r *Reader) container(spec, status []byte, statuses protowire.Number) event
 	for value := range r.list(status, statuses) {
 		if s := r.fields(value); string(s[1]) == container.Name {
 			container.Ready, container.Restarts, container.ID = boolean(s[4]), int32(integer(s[5])), r.text(s[8])
+			if s[9] != nil {
+				container.Startup = statusOf(boolean(s[9]))
+			}
 			r.state(s[2], &container)
+			if last := r.field(s[3], 3); last != nil {
+				container.LastReason, container.LastExitCode = r.exit(r.fields(last))
+			}
 			break
 		}
 	}
@@ -124,11 +130,25 @@ func (r *Reader) state(data []byte, c *event.Container) {
 		c.State, c.Started = "running", r.time(r.field(f[2], 1))
 	case f[3] != nil:
 		terminated := r.fields(f[3])
-		c.State, c.Started, c.Reason = "terminated", r.time(terminated[5]), r.text(terminated[3])
+		c.State, c.Started = "terminated", r.time(terminated[5])
+		c.Reason, c.ExitCode = r.exit(terminated)
 	default: // waiting is the default if no state is specified (see corev1.ContainerState)
 		waiting := r.fields(f[1])
 		c.State, c.Reason, c.Message = "waiting", r.text(waiting[1]), r.text(waiting[2])
 	}
+}
+
+// exit reads the reason and the exit code of a ContainerStateTerminated. The message is not read, because it can contain
+// the container's log.
+func (r *Reader) exit(terminated fields) (reason string, code int32) {
+	return r.text(terminated[3]), int32(integer(terminated[1]))
+}
+
+func statusOf(is bool) event.Status {
+	if is {
+		return event.StatusTrue
+	}
+	return event.StatusFalse
 }
 
 // The taints of failed nodes. They are corev1.TaintNodeNotReady and corev1.TaintNodeUnreachable.

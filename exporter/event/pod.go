@@ -1,6 +1,7 @@
 package event
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -9,17 +10,22 @@ import (
 type Pod struct {
 	Meta
 	Node string `json:"node,omitempty"`
-	// Phase is status.phase. Reason is status.reason, such as Evicted or NodeLost.
-	Phase  string `json:"phase,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	// Phase is status.phase. Reason is status.reason, such as Evicted or NodeLost, and Message is status.message.
+	Phase   string `json:"phase,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Nominated is status.nominatedNodeName, the node on which the scheduler makes room for the pod.
+	Nominated string `json:"nominated,omitempty"`
 	// Unscheduled is the condition PodScheduled if it is False, or nil.
 	Unscheduled *Condition `json:"unscheduled,omitempty"`
 	// DeletionTimestamp is deletionTimestamp, the time at which the grace period for the deletion ends.
 	DeletionTimestamp time.Time  `json:"deletion,omitzero"`
 	Ready             *Condition `json:"ready,omitempty"`
 	ContainersReady   Status     `json:"containersReady,omitzero"`
-	// Disruption is the reason of the condition DisruptionTarget. It is empty if the condition is not True.
-	Disruption string `json:"disruption,omitempty"`
+	// Disruption is the reason of the condition DisruptionTarget, and DisruptionMessage is its message. They are empty if
+	// the condition is not True.
+	Disruption        string `json:"disruption,omitempty"`
+	DisruptionMessage string `json:"disruptionMessage,omitempty"`
 	// GatesNotReady lists the readiness gates whose condition is not True.
 	GatesNotReady []string `json:"gatesNotReady,omitempty"`
 	// Gates is the number of readiness gates.
@@ -52,13 +58,36 @@ type Container struct {
 	ID       string `json:"id,omitempty"`
 	Ready    bool   `json:"ready,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
+	// Startup is `started` in the container's status. It is False while the startup probe has not succeeded, and Unknown
+	// if a recording does not contain it.
+	Startup Status `json:"startup,omitzero"`
 	// State is running, waiting or terminated. It is empty if the container has no status yet.
 	State   string    `json:"state,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 	// Reason is the reason of the state if it is waiting or terminated, such as ImagePullBackOff. Message is the message
-	// of the waiting state.
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
+	// of the waiting state. ExitCode is the exit code of the terminated state.
+	Reason   string `json:"reason,omitempty"`
+	Message  string `json:"message,omitempty"`
+	ExitCode int32  `json:"exitCode,omitempty"`
+	// LastReason and LastExitCode are the reason and the exit code of the last terminated state, before the current state.
+	LastReason   string `json:"lastReason,omitempty"`
+	LastExitCode int32  `json:"lastExitCode,omitempty"`
+}
+
+// Exit describes the last exit of the container in the API's words, as in "OOMKilled, exit code 137". It is empty if the
+// container has not exited, or if its exit is unknown.
+func (c *Container) Exit() string {
+	reason, code := c.LastReason, c.LastExitCode
+	if c.State == "terminated" {
+		reason, code = c.Reason, c.ExitCode
+	}
+	switch {
+	case code == 0: // the API omits the code 0, and a recording can lack any code
+		return reason
+	case reason == "":
+		return "exit code " + strconv.Itoa(int(code))
+	}
+	return reason + ", exit code " + strconv.Itoa(int(code))
 }
 
 // Toleration is how long a pod tolerates a taint with the effect NoExecute. After that time, the taint eviction

@@ -29,6 +29,9 @@ var rules = map[string]rule{
 	"Pod.Node":                  nodes,
 	"Pod.Phase":                 podPhases.orOther,
 	"Pod.Reason":                kubernetesReasons.orOther,
+	"Pod.Message":               evictionMessage,
+	"Pod.Nominated":             nodes,
+	"Pod.DisruptionMessage":     evictionMessage,
 	"Pod.Disruption":            kubernetesReasons.orOther,
 	"Pod.GatesNotReady":         noun("gate"),
 	"Pod.Owner":                 ownerName,
@@ -37,6 +40,7 @@ var rules = map[string]rule{
 	"Container.ID":              noun("id"),
 	"Container.State":           containerStates.orOther,
 	"Container.Reason":          kubernetesReasons.orOther,
+	"Container.LastReason":      kubernetesReasons.orOther,
 	"Container.Message":         message,
 	"ControllerManager.Version": version,
 	"Service.Type":              serviceTypes.orOther,
@@ -119,6 +123,11 @@ func providerID(a *Anonymiser, _, original string) string {
 		return cloud + "://" + machine
 	}
 	return machine
+}
+
+// evictionMessage keeps only Kubernetes' own words about an eviction, which contain no names.
+func evictionMessage(_ *Anonymiser, _, original string) string {
+	return strings.Join(evictionWords.FindAllString(original, -1), " ")
 }
 
 // message returns Kubernetes' own messages with pseudonyms for containers. Of all other messages, it keeps only the words

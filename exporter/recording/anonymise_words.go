@@ -43,7 +43,7 @@ var (
 		"Unschedulable", "SchedulingGated", "SchedulerError", "UnknownReason", "Unknown",
 		"ContainerCreating", "PodInitializing", "CrashLoopBackOff", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
 		"InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "ContainerCannotRun",
-		"StartError", "OOMKilled", "Error", "Completed",
+		"StartError", "OOMKilled", "Error", "Completed", "ContainerStatusUnknown", "DeletionByDeviceTaintManager",
 	}
 	// nodeMessages are messages of the node condition Ready.
 	nodeMessages = words{
@@ -104,6 +104,14 @@ var (
 	containerStates = words{"running", "waiting", "terminated"}
 	serviceTypes    = words{"ClusterIP", "NodePort", "LoadBalancer", "ExternalName"}
 )
+
+// evictionWords are messages about evictions: of the kubelet (pkg/kubelet/eviction, preemption and nodeshutdown), the
+// scheduler, the Eviction API, and the controllers of taints and of garbage. Names are left out.
+var evictionWords = regexp.MustCompile(`The node (?:was low on resource|had condition): \[?(?:memory|ephemeral-storage|inodes|pids|(?:Memory|Disk|PID)Pressure| )+\]?\.|` +
+	`Threshold quantity: [0-9.]+[kKMGTPEim]*, available: [0-9.]+[kKMGTPEim]*\.|exceeded its local ephemeral storage limit|` +
+	`Pod ephemeral local storage usage exceeds the total limit of containers|Usage of EmptyDir volume|` +
+	`preempting to accommodate a higher priority pod|Preempted in order to admit critical pod|Pod was preempted by Kubelet to accommodate a critical pod\.|` +
+	`Pod was terminated in response to imminent node shutdown\.|Eviction API: evicting|(?:Device )?Taint manager: deleting due to NoExecute taint|PodGC: node no longer exists`)
 
 var releaseForm = regexp.MustCompile(`^v?[0-9]+(?:\.[0-9]+){0,2}(-eks-|-gke\.)?`)
 
