@@ -109,10 +109,8 @@ func (r *Reader) container(spec, status []byte, statuses protowire.Number) event
 	for value := range r.list(status, statuses) {
 		if s := r.fields(value); string(s[1]) == container.Name {
 			container.Ready, container.Restarts, container.ID = boolean(s[4]), int32(integer(s[5])), r.text(s[8])
-			if s[9] != nil {
-				container.Startup = statusOf(boolean(s[9]))
-			}
 			r.state(s[2], &container)
+			container.Starting = container.State == "running" && s[9] != nil && !boolean(s[9])
 			if last := r.field(s[3], 3); last != nil {
 				container.LastReason, container.LastExitCode = r.exit(r.fields(last))
 			}
@@ -142,13 +140,6 @@ func (r *Reader) state(data []byte, c *event.Container) {
 // the container's log.
 func (r *Reader) exit(terminated fields) (reason string, code int32) {
 	return r.text(terminated[3]), int32(integer(terminated[1]))
-}
-
-func statusOf(is bool) event.Status {
-	if is {
-		return event.StatusTrue
-	}
-	return event.StatusFalse
 }
 
 // The taints of failed nodes. They are corev1.TaintNodeNotReady and corev1.TaintNodeUnreachable.

@@ -58,9 +58,9 @@ type Container struct {
 	ID       string `json:"id,omitempty"`
 	Ready    bool   `json:"ready,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
-	// Startup is `started` in the container's status. It is False while the startup probe has not succeeded, and Unknown
-	// if a recording does not contain it.
-	Startup Status `json:"startup,omitzero"`
+	// Starting is set while the container runs and its startup probe has not succeeded. Then `started` in its status is
+	// false.
+	Starting bool `json:"starting,omitempty"`
 	// State is running, waiting or terminated. It is empty if the container has no status yet.
 	State   string    `json:"state,omitempty"`
 	Started time.Time `json:"started,omitzero"`
