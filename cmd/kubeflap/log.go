@@ -52,7 +52,7 @@ func (l logReporter) transition(x transition.Transition) {
 
 func levelOf(x transition.Transition) slog.Level {
 	switch x.(type) {
-	case transition.NodeReadyChanged, transition.NodeReadyMissed, transition.HeartbeatMissed, transition.HeartbeatsResumed, transition.PodReadyChanged,
+	case transition.NodeReadyChanged, transition.NodeReadyMissed, transition.HeartbeatMissed, transition.HeartbeatsResumed, transition.PodReadyChanged, transition.PodLossExplained,
 		transition.AddressReady, transition.AddressLost, transition.AddressAdded, transition.AddressRemoved,
 		transition.OutageStarted, transition.OutageEnded, transition.EndpointsReset, transition.SelectorConflict,
 		transition.ForeignAddresses, transition.AddressesWithdrawn, transition.AddressesContested:

@@ -75,6 +75,8 @@ type AddressLost struct {
 	// Announced describes how the removal of the pod's node was announced, such as "a cordon". It is set only if the
 	// pod was deleted or evicted after the announcement, or vanished.
 	Announced string
+	// Why quotes what the API says about the cause, such as the exit of a container or the reason of an eviction.
+	Why string
 	// Trigger identifies the API write that caused the loss. The number is the same in every kubeflap instance, and 0
 	// if unknown.
 	Trigger uint64
@@ -85,9 +87,9 @@ func (x AddressLost) String() string {
 		return x.says("removed: it was a foreign address of a Service with a selector")
 	}
 	if x.Removed {
-		return x.says("removed%s", causeSuffix(x.Cause))
+		return x.says("removed%s%s", causeSuffix(x.Cause), parenthesis(x.Why))
 	}
-	return x.says("is not ready%s", causeSuffix(x.Cause))
+	return x.says("is not ready%s%s", causeSuffix(x.Cause), parenthesis(x.Why))
 }
 
 // PodsReplacedAgain means that a Service lost more addresses within 10 minutes than it had, because its pods were deleted,

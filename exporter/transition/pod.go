@@ -31,13 +31,28 @@ type PodReadyChanged struct {
 	// Cause explains why the pod is not Ready. If To is True, it explains why the pod was not Ready before.
 	Cause   cause.Cause
 	Trigger uint64
+	// Why quotes what the API says about the cause, such as the exit of a container. It is empty if To is True.
+	Why string
 }
 
 func (x PodReadyChanged) String() string {
 	if x.To == event.StatusTrue {
 		return x.says("Ready again after %s", x.Cause)
 	}
-	return x.says("Ready %s -> %s%s", x.From, x.To, causeSuffix(x.Cause))
+	return x.says("Ready %s -> %s%s%s", x.From, x.To, causeSuffix(x.Cause), parenthesis(x.Why))
+}
+
+// PodLossExplained means that the new status of a pod that is not Ready, or the status of another pod, explains better why
+// the pod stopped being Ready or was removed.
+type PodLossExplained struct {
+	At
+	Pod
+	Cause cause.Cause
+	Why   string
+}
+
+func (x PodLossExplained) String() string {
+	return x.says("the cause is %s%s", x.Cause, parenthesis(x.Why))
 }
 
 // PodReadyWasStale means that Ready stayed True for a while after the image of a container changed or the container

@@ -42,6 +42,8 @@ func FieldsOf(x Transition) (f Fields) {
 		f.Cause = x.Cause
 	case PodReadyChanged:
 		f.Cause = x.Cause
+	case PodLossExplained:
+		f.Cause = x.Cause
 	case OutageStarted:
 		f.Cause = x.Cause
 	case OutageEnded:
@@ -68,6 +70,14 @@ func causeSuffix(c cause.Cause) string {
 		return ""
 	}
 	return ": " + c.String()
+}
+
+// parenthesis adds what the API says.
+func parenthesis(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
 }
 
 func round(d time.Duration) time.Duration {

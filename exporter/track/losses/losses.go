@@ -152,7 +152,11 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 	if pod := q.pods.Named(c.ID); pod.Name != "" {
 		c.Pod = pod
 	}
-	switch p, _ := q.pods.Recall(c.ID); {
+	p, _ := q.pods.Recall(c.ID)
+	if p != nil {
+		c.Why = p.Why(why)
+	}
+	switch {
 	case why == cause.PodEvicted && p != nil && p.EvictedByAPI():
 		c.Announced = q.nodes.AnnouncedEviction(c.Pod.Node, c.Time)
 	case why == cause.PodEvicted, why == cause.PodDeleted, c.Vanished:

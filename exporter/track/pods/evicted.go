@@ -29,6 +29,10 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 		return
 	}
 	p.note().removalVersion = x.watches.Version()
+	p.past.removedBecause = quoted((&lossEvidence{before: p, now: o}).why(p.RemovalCause))
+	if p.RemovalCause == cause.PodEvicted && isVictim(o) {
+		p.past.removedBecause = quoted(x.preempted(p, o, t))
+	}
 	if p.past.evictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; p.past.evictedByAPI {
 		x.nodes.PodEvicted(o.Node, t)
 	}

@@ -57,9 +57,10 @@ type past struct {
 	// staleTold is set if kubeflap has reported for how long Ready was wrong after the last update or the last end of a
 	// container.
 	staleTold bool
-	// removalVersion is the resourceVersion of the write that set RemovalCause, or 0 if it is unknown. evictedByAPI is set
-	// if the pod was evicted through the Eviction API.
+	// removalVersion is the resourceVersion of the write that set RemovalCause, or 0 if it is unknown. removedBecause is
+	// what the API says about this cause. evictedByAPI is set if the pod was evicted through the Eviction API.
 	removalVersion uint64
+	removedBecause words
 	evictedByAPI   bool
 	// deletedAt is the time at which kubeflap saw the deletion of the pod, or 0.
 	deletedAt event.Moment

@@ -29,6 +29,7 @@ type nodeFacts interface {
 // Pods holds a cluster's pods.
 type Pods struct {
 	undecided
+	preemptions
 
 	pods       table
 	appeared   appearances
@@ -79,7 +80,10 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	changed := ready != p.ready
 	if changed {
 		x.readyChanged(p, e, o)
+	} else {
+		x.reconsider(p, o, e.Seen)
 	}
+	x.nominate(o, false, e.Seen)
 	x.set(p, o, e.Seen)
 	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: p.services}
 }
@@ -90,6 +94,7 @@ func (x *Pods) add(e event.Event, o *event.Pod) (c Change) {
 	p := &Pod{ID: o.UID, namespace: ns, RemovalCause: removalCauseOf(o), gated: o.Gates > 0}
 	x.pods[p.ID] = p
 	x.set(p, o, e.Seen)
+	x.nominate(o, x.watches.First(e), e.Seen)
 	p.everReady = p.ready == event.StatusTrue
 	if !x.watches.First(e) {
 		c.Workload = x.appeared.note(p, e.Seen)
@@ -133,6 +138,7 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	}
 	x.noteRemovalCause(p, o, e.Seen)
 	x.resolveAllOf(p)
+	delete(x.nominated, p.ID)
 	x.count(p, -1)
 	x.waiting.Forget(p.namespace.Name, p.ID)
 	if p.occupies() {

@@ -40,6 +40,8 @@ type ReadinessLoss struct {
 	// NodeHeartbeatLost means that the node controller set the pod's Ready to False, but kubeflap last saw the node
 	// Ready.
 	tentative cause.Cause
+	// `because` is what the API says about the tentative cause.
+	because words
 	// `changes` contains the changes to Ready that are reported when the loss is resolved.
 	changes []transition.PodReadyChanged
 }
@@ -70,7 +72,11 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 		x.blame(p, e, o)
 	}
 	if p.everReady {
-		x.report(p, transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: p.named(), From: from, To: to, Cause: p.lossCause()})
+		change := transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: p.named(), From: from, To: to, Cause: p.lossCause()}
+		if from == event.StatusTrue {
+			change.Why = p.past.loss.words()
+		}
+		x.report(p, change)
 	}
 	if to == event.StatusTrue {
 		p.everReady = true
@@ -93,6 +99,9 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 		tentative = c.cause()
 	}
 	w := &ReadinessLoss{Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.ReadyChangedAt), tentative: tentative, version: x.watches.Version()}
+	if w.because = quoted(c.why(tentative)); tentative == p.RemovalCause && p.was().removedBecause != (words{}) {
+		w.because = p.past.removedBecause
+	}
 	if o.Ready != nil && !o.Ready.LastTransitionTime.IsZero() {
 		w.since = o.Ready.LastTransitionTime
 	}

@@ -147,6 +147,9 @@ func (q *undecided) resolve(w *ReadinessLoss) {
 	}
 	for _, change := range w.changes {
 		change.Cause, change.Waited = w.Cause, q.watches.Now().Sub(change.Time)
+		if change.From == event.StatusTrue {
+			change.Why = w.words()
+		}
 		q.reportNow(w.Pod, change)
 	}
 	w.changes = nil

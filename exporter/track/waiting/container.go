@@ -25,11 +25,11 @@ func waitOf(o *event.Pod, leaving bool) (kind transition.WaitKind, reason string
 	case o.Ready != nil && o.Ready.Status == event.StatusTrue:
 		return transition.WaitAddress, ""
 	case o.Node == "":
-		return transition.WaitNode, quote(conditionText(o.Unscheduled))
+		return transition.WaitNode, Quote(conditionText(o.Unscheduled))
 	case o.ContainersReady != event.StatusTrue:
 		return waitOfContainers(o)
 	case len(o.GatesNotReady) > 0:
-		return transition.WaitGate, quote(gateText(o))
+		return transition.WaitGate, Quote(GateText(o))
 	case o.Phase == "Running" && o.Ready != nil && o.Ready.Status == event.StatusFalse:
 		return transition.WaitReady, ""
 	}
@@ -47,9 +47,9 @@ func conditionText(c *event.Condition) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// gateText names the first readiness gate that is not True. The message of the Ready condition shows whether its condition
+// GateText names the first readiness gate that is not True. The message of the Ready condition shows whether its condition
 // exists (see GeneratePodReadyCondition in pkg/kubelet/status).
-func gateText(o *event.Pod) string {
+func GateText(o *event.Pod) string {
 	gate := o.GatesNotReady[0]
 	if o.Ready != nil && strings.Contains(o.Ready.Message, `"`+gate+`" does not exist`) {
 		return gate + " has no condition"
@@ -63,7 +63,7 @@ func waitOfContainers(o *event.Pod) (kind transition.WaitKind, reason string) {
 		for i := range o.Containers {
 			c := &o.Containers[i]
 			if !c.Ready && waitOfContainer(c) == of {
-				return of, quote(containerText(c))
+				return of, Quote(containerText(c))
 			}
 		}
 	}
@@ -103,8 +103,8 @@ func waitOfContainer(c *event.Container) transition.WaitKind {
 	return transition.WaitCreate
 }
 
-// quote limits the length of a text from the API.
-func quote(s string) string {
+// Quote limits the length of a text from the API.
+func Quote(s string) string {
 	if s = strings.ToValidUTF8(s, "?"); len(s) > maxReason {
 		s = strings.ToValidUTF8(s[:maxReason], "") + " ..."
 	}

@@ -1,0 +1,144 @@
+package pods
+
+import (
+	"strings"
+	"time"
+	"unique"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/waiting"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// words are what the API says about a pod. They are shared, because the pods of a workload often have the same. The zero
+// value means that the API says nothing.
+type words struct{ unique.Handle[string] }
+
+func quoted(s string) (w words) {
+	if s != "" {
+		w.Handle = unique.Make(waiting.Quote(s))
+	}
+	return w
+}
+
+// String returns the words.
+func (w words) String() string {
+	if w == (words{}) {
+		return ""
+	}
+	return w.Value()
+}
+
+// why returns what the API says about a loss with this cause. It returns nothing if a recording does not contain it.
+func (c *lossEvidence) why(is cause.Cause) string {
+	switch {
+	case is == cause.PodEvicted:
+		return evictionText(c.now)
+	case is == cause.ContainerExit, is == cause.PodCompleted:
+		return c.exitText()
+	case is == cause.ProbeFailed:
+		return probeText(c.now)
+	case is == cause.ReadinessGate && len(c.now.GatesNotReady) > 0:
+		return waiting.GateText(c.now)
+	}
+	return ""
+}
+
+// exitText describes the last exits of the containers that are not ready. A container that runs and has never been
+// restarted has not exited.
+func (c *lossEvidence) exitText() string {
+	var all []string
+	for i := range c.now.Containers {
+		x := &c.now.Containers[i]
+		if exit := x.Exit(); exit != "" && !x.Ready {
+			all = append(all, "container "+x.Name+": "+exit)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// probeText names the probes of the containers that run and are not ready. A container that has passed its startup probe
+// is not ready because of its readiness probe.
+func probeText(o *event.Pod) string {
+	var all []string
+	for i := range o.Containers {
+		switch c := &o.Containers[i]; {
+		case c.Ready || c.State != "running":
+		case c.Starting:
+			all = append(all, "startup probe of container "+c.Name)
+		default:
+			all = append(all, "readiness probe of container "+c.Name)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// evictionText returns the reason and the message of an eviction. The kubelet writes them to the pod's status, and the
+// condition DisruptionTarget says less. All others write only this condition.
+func evictionText(o *event.Pod) string {
+	w := event.Words{Reason: o.Disruption, Message: o.DisruptionMessage}
+	if o.Reason != "" {
+		w = event.Words{Reason: o.Reason, Message: o.Message}
+	}
+	return strings.TrimSuffix(strings.TrimSpace(w.String()), ".")
+}
+
+// Why returns what the API says about the pod's removal or its last loss of readiness if that has the given cause.
+func (p *Pod) Why(is cause.Cause) string {
+	was := p.was()
+	switch {
+	case p.RemovalCause == is && was.removedBecause != words{}:
+		return was.removedBecause.String()
+	case was.loss != nil && was.loss.Cause == is:
+		return was.loss.words()
+	}
+	return ""
+}
+
+// words returns what the API says about the loss. It says nothing about the causes that only the node shows.
+func (w *ReadinessLoss) words() string {
+	if w.Cause != w.tentative {
+		return ""
+	}
+	return w.because.String()
+}
+
+// reconsider checks whether the new status of a pod that is still not Ready explains the loss better. If a container exits
+// after a probe failed, the exit explains both: the kubelet kills containers whose liveness probe fails, and a container
+// that exits slowly fails its readiness probe before. An exit because of a deletion or an update explains nothing. The
+// kubelet can report the reason of an eviction after the pod has stopped being Ready (see mergePodStatus in
+// pkg/kubelet/status).
+func (x *Pods) reconsider(p *Pod, o *event.Pod, t time.Time) {
+	w := p.was().loss
+	if w == nil || !w.Recovered.IsZero() {
+		return
+	}
+	c := &lossEvidence{before: p, now: o, at: t, updated: x.watches.Time(p.was().updatedAt)}
+	leaves := p.RemovalCause != cause.Unknown && p.RemovalCause != cause.ContainerExit
+	switch {
+	case w.Cause == cause.ProbeFailed && endsNow(c) && !leaves && !evicted(c) && !updatedInPlace(c):
+		w.tentative = cause.ContainerExit
+		x.explain(w, c.exitText(), t)
+	case w.Cause == cause.PodEvicted && w.because == words{}:
+		if why := evictionText(o); why != "" {
+			x.explain(w, why, t)
+		}
+	}
+}
+
+// explain changes the explanation of a loss. It reports the change, unless the loss has not been reported yet.
+func (x *Pods) explain(w *ReadinessLoss, why string, t time.Time) {
+	switch before := w.because.String(); {
+	case before == "":
+		w.because = quoted(why)
+	case why != "":
+		w.because = quoted(before + ", then " + why)
+	}
+	if w.Undecided {
+		x.resolveAllOf(w.Pod)
+		return
+	}
+	w.Cause = w.tentative
+	x.found.Add(transition.PodLossExplained{At: transition.At{Time: t}, Pod: w.Pod.named(), Cause: w.Cause, Why: quoted(why).String()})
+}
