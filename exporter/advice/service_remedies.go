@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -105,6 +106,10 @@ type Affected struct {
 	ForeignAddressesGone bool
 	// Replaced reports whether the pods were replaced again and again.
 	Replaced bool
+	// Said quotes what the API says about the cause. Probed reports whether readiness probes failed before the containers
+	// exited.
+	Said   string
+	Probed bool
 	// Contested reports whether two writers keep undoing each other's changes to a Service without a selector.
 	Contested bool
 	// DeletedNodes lists the Nodes that were deleted without notice. It is empty unless all lost addresses were on such
@@ -145,10 +150,12 @@ func (a Affected) texts() (happened, remedy string) {
 		return "Service {name} had a selector that matched no pod, so the endpoints controller removed its manually managed addresses", text.remedy
 	case a.Pending && text.pending != "":
 		return text.pending, text.pendingRemedy
+	case a.Probed:
+		text.happened = "readiness probes failed in pods of {owner}, and then containers exited"
 	case a.Cause == cause.InPlaceUpdate:
 		return text.happened, text.remedy + " " + windowRemedy(a.Windows)
 	}
-	return text.happened, text.remedy
+	return text.happened, cmp.Or(saidRemedy(a.Cause, a.Said), text.remedy)
 }
 
 // Happened summarizes what happened to the workload or Service, as the beginning of a sentence.

@@ -1,8 +1,10 @@
 package advice
 
 import (
+	"cmp"
 	"strings"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -96,6 +98,9 @@ func (w Waiting) What() string {
 // Remedy describes how to fix what is missing. The parameter ongoing is set while it is missing.
 func (w Waiting) Remedy(ongoing bool) string {
 	text := waitTexts[w.Kind]
+	if w.Kind == transition.WaitCrash {
+		text.now = cmp.Or(saidRemedy(cause.ContainerExit, w.Reason), text.now)
+	}
 	if !ongoing && text.later != "" {
 		return w.fill(text.later)
 	}

@@ -104,6 +104,7 @@ func (f *Facts) affected() advice.Affected {
 	if f.withNode > 0 && f.withNode == f.Lost {
 		a.DeletedNodes = slices.Sorted(slices.Values(f.deleted))
 	}
+	a.Said, a.Probed = f.Quotes.most(f.Cause), f.probedBefore()
 	a.Vanished = f.vanished > 0 && f.vanished == f.Lost
 	a.Resolved, a.ServiceGone = f.Conflicted && !f.Conflict, f.ServiceGone
 	return a

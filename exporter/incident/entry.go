@@ -25,8 +25,10 @@ type Entry struct {
 	// Inexact reports whether Duration is approximate. This is the case if kubeflap did not see when the duration
 	// started or ended.
 	Inexact bool
-	// Said holds the words of a kubelet or of a condition, or is nil.
+	// Said holds the words of a kubelet or of a condition, or is nil. Why holds what the API says about a pod. Both can
+	// contain anything.
 	Said *Said
+	Why  string
 
 	until time.Time
 	count int
@@ -100,7 +102,7 @@ var opposites = map[EntryKind]EntryKind{
 
 // says reports whether two entries quote the same words and, unless they are about a Service, the same number.
 func (e *Entry) says(x *Entry) bool {
-	if e.Number != x.Number && !e.ofService() {
+	if e.Number != x.Number && !e.ofService() || withoutNumbers(e.Why) != withoutNumbers(x.Why) {
 		return false
 	}
 	return e.Said == x.Said || e.Said != nil && x.Said != nil && like(e.Said.First, x.Said.First)

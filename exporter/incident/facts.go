@@ -28,6 +28,7 @@ type Facts struct {
 	Conflict bool
 	Writers
 	Complaints
+	Quotes Quotes
 
 	// KnownNodes is the number of nodes in the cluster.
 	KnownNodes int
@@ -252,8 +253,12 @@ func (f *Facts) Take(from *Facts) {
 	f.NotMarked, f.Evicted = f.NotMarked+from.NotMarked, f.Evicted+from.Evicted
 	f.HeartbeatLost = f.HeartbeatLost || from.HeartbeatLost
 	f.Longest = max(f.Longest, from.Longest)
+	f.LostAgain += from.LostAgain
 	for why, n := range from.ByCause {
 		f.ByCause[why] += n
+	}
+	for x, n := range from.Quotes {
+		f.Quotes.Add(x, n)
 	}
 	for _, x := range from.effects.keys {
 		e, sum := from.effects.of[x], f.EffectOn(x)

@@ -48,7 +48,9 @@ var (
 	PodUpdatedNotReady = kind("$pods: image changed in place while Ready was not True")
 	PodRestarted       = kind("$pods: a container restarted and Ready stayed True")
 	PodWasStale        = kind("$pods: Ready stayed True for up to $longest after the image changed or the container exited")
-	PodNotReady        = kind("$pods: Ready turned from True to False")
+	PodNotReady        = kind("$pods: Ready turned from True to False$why")
+	PodExited          = kind("$pods: a container exited$why")
+	PodWasEvicted      = kind("$pods: evicted$why")
 	EvictedUnknown     = kind("$pods: evicted $soon after the node turned Unknown$toleration")
 	EvictedNotReady    = kind("$pods: evicted $soon after the node reported Ready=False$toleration")
 
@@ -182,6 +184,8 @@ func (e *Entry) optional(name string) string {
 		return ", after " + e.lasted() + " without any"
 	case name == "said" && e.Said != nil:
 		return ": " + e.Said.String()
+	case name == "why" && e.Why != "":
+		return " (" + phrase.Line(e.Why) + ")"
 	case name == "toleration" && e.Number != UnknownToleration:
 		return fmt.Sprintf(" (tolerationSeconds %d)", e.Number)
 	}

@@ -103,7 +103,7 @@ func (f *Facts) turnedText(x *Incident) string {
 
 // happenedToService returns the text for an incident of a workload or Service.
 func (f *Facts) happenedToService() string {
-	s := f.affected().Happened()
+	s := f.affected().Happened() + f.quoted()
 	switch {
 	case f.Cause == cause.InPlaceUpdate && f.LostAgain > 0:
 		return s + fmt.Sprintf(", %d of them again after they had returned", f.LostAgain)

@@ -63,6 +63,7 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 		l.Show(r)
 	}
 	l.pods.moveNotes(r, x, a.losses > 1)
+	l.pods.noteWhy(r, x)
 	r.Evidence.Add(incident.Entry{Kind: incident.AddressLost, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
 	l.moveReadds(r, a, x)
 	l.takeOut(r, a, x)

@@ -76,18 +76,20 @@ func (l *Log) observe(x transition.Transition) {
 		l.pods.podReadyChanged(x)
 	case transition.PodEvicted:
 		l.pods.podEvicted(x)
+	case transition.PodLossExplained:
+		l.services.lossExplained(x)
 	case transition.PodReadyWasStale:
 		if x.Stale > 0 { // otherwise, the end of the container came with the change of Ready
-			l.pods.note(x.Pod, incident.PodWasStale, x.Time, x.Stale)
+			l.pods.note(x.Pod, incident.Entry{Kind: incident.PodWasStale, Time: x.Time, Duration: x.Stale})
 		}
 	case transition.PodUpdatedInPlace:
 		kind := incident.PodUpdated
 		if !x.Ready {
 			kind = incident.PodUpdatedNotReady
 		}
-		l.pods.note(x.Pod, kind, x.Time, 0)
+		l.pods.note(x.Pod, incident.Entry{Kind: kind, Time: x.Time})
 	case transition.PodRestartedSilently:
-		l.pods.note(x.Pod, incident.PodRestarted, x.Time, 0)
+		l.pods.note(x.Pod, incident.Entry{Kind: incident.PodRestarted, Time: x.Time})
 	default:
 		l.nodes.Observe(x)
 		l.observeWatch(x)

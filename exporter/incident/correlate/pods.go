@@ -36,6 +36,8 @@ type pod struct {
 	// span starts at this time.
 	down time.Time
 	span *incident.Span
+	// The list records holds the incidents in which the pod lost addresses since it was last Ready.
+	records []*ledger.Record
 }
 
 func (l *pods) named(key podKey, t time.Time) *pod {
@@ -49,10 +51,11 @@ func (l *pods) named(key podKey, t time.Time) *pod {
 }
 
 // note keeps an observation about a pod.
-func (l *pods) note(x transition.Pod, kind incident.EntryKind, t time.Time, lasted time.Duration) {
+func (l *pods) note(x transition.Pod, e incident.Entry) {
 	key := podKey{x.Namespace, x.Name}
-	if p := l.named(key, t); len(p.notes) < maxNotes {
-		p.notes = append(p.notes, incident.Entry{Kind: kind, Time: t, Name: key.String(), Duration: lasted})
+	if p := l.named(key, e.Time); len(p.notes) < maxNotes {
+		e.Name = key.String()
+		p.notes = append(p.notes, e)
 	}
 }
 
@@ -62,7 +65,7 @@ func (l *pods) podReadyChanged(x transition.PodReadyChanged) {
 	if x.To == event.StatusTrue {
 		if p := l.lately[key]; p != nil {
 			p.span = p.span.Close(x.Time)
-			p.down, p.seen = time.Time{}, x.Time
+			p.down, p.seen, p.records = time.Time{}, x.Time, nil
 		}
 		return
 	}
@@ -75,7 +78,7 @@ func (l *pods) podReadyChanged(x transition.PodReadyChanged) {
 	p.down = x.Time
 	switch {
 	case !x.Cause.OfNode():
-		l.note(x.Pod, incident.PodNotReady, x.Time, 0)
+		l.note(x.Pod, incident.Entry{Kind: incident.PodNotReady, Time: x.Time, Why: x.Why})
 	case x.Node != "":
 		r := l.nodes.RecordOfPod(x.Pod, x.Time, x.Cause, x.Trigger)
 		r.ByCause[x.Cause] += 0
@@ -128,7 +131,7 @@ func (l *pods) moveNotes(r *ledger.Record, x transition.AddressLost, again bool)
 func (l *pods) podGone(key podKey, t time.Time) {
 	if p := l.lately[key]; p != nil {
 		p.span = p.span.Close(t)
-		p.down = time.Time{}
+		p.down, p.records = time.Time{}, nil
 	}
 }
 

@@ -137,8 +137,8 @@ func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record 
 	return r
 }
 
-// Merge merges node incidents into the active incident of another subject. If there is none, the first of them becomes
-// this incident, and keeps its ID.
+// Merge merges incidents into the active incident of another subject. If there is none, the first of them becomes this
+// incident, and keeps its ID.
 func (l *Ledger) Merge(nodes []*Record, x incident.Subject, t time.Time) *Record {
 	into := l.Find(x, t)
 	if into == nil {

@@ -72,8 +72,15 @@ func waitOfContainers(o *event.Pod) (kind transition.WaitKind, reason string) {
 
 func containerText(c *event.Container) string {
 	text := "container " + c.Name
-	if c.Reason != "" {
+	switch exit := c.Exit(); {
+	case c.State == "terminated" && exit != "":
+		text += ": " + exit
+	case c.Reason != "" && exit != "":
+		text += ": " + c.Reason + " after " + exit
+	case c.Reason != "":
 		text += ": " + c.Reason
+	case c.Starting:
+		text += ", its startup probe"
 	}
 	if c.Message != "" && c.Message != c.Reason {
 		text += ", " + c.Message
