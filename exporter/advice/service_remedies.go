@@ -110,6 +110,8 @@ type Affected struct {
 	// exited.
 	Said   string
 	Probed bool
+	// Relabelled reports whether the pods were relabelled, so that the Service no longer selects them.
+	Relabelled bool
 	// Contested reports whether two writers keep undoing each other's changes to a Service without a selector.
 	Contested bool
 	// DeletedNodes lists the Nodes that were deleted without notice. It is empty unless all lost addresses were on such
@@ -150,6 +152,10 @@ func (a Affected) texts() (happened, remedy string) {
 		return "Service {name} had a selector that matched no pod, so the endpoints controller removed its manually managed addresses", text.remedy
 	case a.Pending && text.pending != "":
 		return text.pending, text.pendingRemedy
+	case a.Relabelled:
+		return "pods of Service {owner} were relabelled, so its selector no longer matches them",
+			"If a label was changed by mistake, set it back: the managedFields of the pod show who wrote its labels last (kubectl -n {namespace} get pod -o yaml --show-managed-fields). " +
+				"If a pod was taken out on purpose, delete it in the end, because its ReplicaSet has replaced it and no longer manages it."
 	case a.Probed:
 		text.happened = "readiness probes failed in pods of {owner}, and then containers exited"
 	case a.Cause == cause.InPlaceUpdate:

@@ -105,6 +105,7 @@ func (f *Facts) affected() advice.Affected {
 		a.DeletedNodes = slices.Sorted(slices.Values(f.deleted))
 	}
 	a.Said, a.Probed = f.Quotes.most(f.Cause), f.probedBefore()
+	a.Relabelled = f.relabelled()
 	a.Vanished = f.vanished > 0 && f.vanished == f.Lost
 	a.Resolved, a.ServiceGone = f.Conflicted && !f.Conflict, f.ServiceGone
 	return a

@@ -49,6 +49,10 @@ func (f *Facts) quoted() string {
 	return ""
 }
 
+// relabelled reports whether the pods were relabelled, so that a Service no longer selects them. A change of a Service is
+// about the Service, not about its pods.
+func (f *Facts) relabelled() bool { return f.Kind == KindWorkload && f.Cause == cause.ServiceChanged }
+
 // probedBefore reports whether containers exited after their probes had failed.
 func (f *Facts) probedBefore() bool {
 	_, probed := f.ByCause[cause.ProbeFailed]

@@ -50,6 +50,7 @@ var (
 	PodWasStale        = kind("$pods: Ready stayed True for up to $longest after the image changed or the container exited")
 	PodNotReady        = kind("$pods: Ready turned from True to False$why")
 	PodExited          = kind("$pods: a container exited$why")
+	PodRelabelled      = kind("$pods: the selector no longer matches the labels$why")
 	PodWasEvicted      = kind("$pods: evicted$why")
 	EvictedUnknown     = kind("$pods: evicted $soon after the node turned Unknown$toleration")
 	EvictedNotReady    = kind("$pods: evicted $soon after the node reported Ready=False$toleration")

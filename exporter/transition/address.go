@@ -63,6 +63,9 @@ type AddressLost struct {
 	// Steady is set if the Service has no selector, and the field manager that first wrote its addresses also removed
 	// this address.
 	Steady bool
+	// Relabelled is set if the selector no longer matched the pod, because the labels of the pod were changed. The cause is
+	// then ServiceChanged.
+	Relabelled bool
 	// Foreign is set if the address was removed and was a foreign address (see ForeignAddresses). If the removal
 	// started an outage, Foreign is set only if the Service had lost its own addresses shortly before.
 	Foreign bool

@@ -190,6 +190,8 @@ func (l *services) moveReadds(r *ledger.Record, a *address, x transition.Address
 func (l *services) recordOfLoss(x transition.AddressLost) *ledger.Record {
 	s := incident.Subject{Kind: incident.KindWorkload, Namespace: x.Namespace, Name: workloadOf(x.Address), Cause: x.Cause}
 	switch {
+	case x.Relabelled:
+		s.Name = "Service/" + x.Name // the pod's owner may have released it
 	case x.Cause.OfNode() && x.Pod.Node != "":
 		return l.nodes.RecordOfPod(x.Pod, x.Time, x.Cause, x.Trigger)
 	case x.Cause.OfNode(), x.Cause == cause.Unknown && x.Pod.Name == "",

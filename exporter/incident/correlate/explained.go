@@ -20,8 +20,13 @@ func (l *pods) noteWhy(r *ledger.Record, x transition.AddressLost) {
 	if !slices.Contains(p.records, r) {
 		p.records = append(p.records, r)
 	}
-	if x.Cause == cause.PodEvicted && x.Why != "" && p.down.IsZero() {
-		r.Evidence.Add(incident.Entry{Kind: incident.PodWasEvicted, Time: x.Time, Name: key.String(), Why: x.Why})
+	switch e := (incident.Entry{Time: x.Time, Name: key.String(), Why: x.Why}); {
+	case x.Relabelled:
+		e.Kind = incident.PodRelabelled
+		r.Evidence.Add(e)
+	case x.Cause == cause.PodEvicted && x.Why != "" && p.down.IsZero():
+		e.Kind = incident.PodWasEvicted
+		r.Evidence.Add(e)
 	}
 }
 

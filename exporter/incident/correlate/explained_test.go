@@ -48,6 +48,10 @@ func evicted(reason, message string) func(*event.Pod) {
 	}
 }
 
+func relabelled(label, value string) func(*event.Pod) {
+	return func(p *event.Pod) { p.Labels = map[string]string{label: value} }
+}
+
 func (b *tracked) pod(at float64, how func(*event.Pod), addresses ...string) {
 	b.at(at).is(event.Modified, change(how))
 	if addresses != nil {
@@ -103,7 +107,7 @@ func podStories() []podStory {
 			b.pod(20, func(p *event.Pod) {
 				unready(p)
 				p.Phase, p.Reason, p.Message = "Failed", "Evicted", "The node was low on resource: memory. Threshold quantity: 100Mi, available: 97300Ki. "
-			}, []string{}...)
+			})
 		}, "pod_evicted", []string{"(Evicted: The node was low on resource: memory. Threshold quantity: 100Mi, available: 97300Ki); ", "The node ran out of what its kubelet names"}, []string{"PodDisruptionBudget"}},
 		{"a drain", func(b *tracked) { b.pod(10, evicted("EvictionByEvictionAPI", "Eviction API: evicting"), "-web-2") }, "pod_evicted",
 			[]string{"(EvictionByEvictionAPI: Eviction API: evicting)", "PodDisruptionBudget", "pod shop/web-1: evicted (EvictionByEvictionAPI: Eviction API: evicting)"}, nil},
@@ -119,6 +123,20 @@ func podStories() []podStory {
 			big.Node, big.Nominated, big.Phase = "", "node-2", "Pending"
 			b.at(11).is(event.Added, big)
 		}, "pod_evicted", []string{"higher priority (priorityClassName)"}, []string{"big"}},
+		{"relabelled", func(b *tracked) {
+			b.at(5).is(event.Modified, aNode("node-1"))
+			b.pod(10, relabelled("app", "debug"))
+			b.at(10.1).is(event.Modified, aSlice("s"))
+		}, "service_changed", []string{
+			"Pods of Service shop/web were relabelled, so its selector no longer matches them (label app=debug, the selector is app=web); ", "set it back",
+			"pod shop/web-1: the selector no longer matches the labels (label app=debug, the selector is app=web)",
+		}, []string{"find out who changed the Service last"}},
+		{"relabelled, and released by its ReplicaSet before the slice is written", func(b *tracked) {
+			b.at(5).is(event.Modified, aNode("node-1"))
+			b.pod(10, relabelled("app", "debug"))
+			b.pod(10.05, func(p *event.Pod) { relabelled("app", "debug")(p); p.Owner = "" })
+			b.at(10.1).is(event.Modified, aSlice("s"))
+		}, "service_changed", []string{"Pods of Service shop/web were relabelled"}, nil},
 		{"a gate", func(b *tracked) {
 			b.pod(10, func(p *event.Pod) {
 				p.Ready.Status, p.Ready.Reason, p.GatesNotReady = event.StatusFalse, "ReadinessGatesNotReady", []string{"lb.example/ready"}

@@ -54,12 +54,15 @@ func (q explainer) explainByEvidence(l *Loss) explanation {
 	if p != nil && !l.Change.Removed {
 		w = p.LossBefore(l.version, l.Change.Time)
 	}
+	_, relabelled := l.relabelling()
 	switch {
 	case w != nil && (w.Recovered.IsZero() || l.Change.Time.Sub(w.Recovered) <= evidenceWait):
 		// The address is still listed. So the pod's readiness explains the loss better than the pod's departure.
 		return q.explainByPod(l, p, w)
 	case p != nil && p.RemovalCause != cause.Unknown && (deleted || p.RemovedBefore(l.version)):
 		return explanation{cause: p.RemovalCause, certain: true}
+	case relabelled:
+		return explanation{cause: cause.ServiceChanged, certain: true}
 	case l.Terminating && !deleted:
 		// The pod is being deleted (endpointslice, podToEndpoint), but the pod watch has not shown this yet. The next event
 		// of the pod will show the cause.

@@ -39,6 +39,10 @@ type Service struct {
 	// Changed is the time at which the Service's selection of pods last changed, by its selector or by
 	// publishNotReadyAddresses. Unpublished is the time at which the latter changed.
 	Changed, Unpublished event.Moment
+	// SelectorBefore is the selector before its last change. `relabelled` holds the pods whose labels the selector no longer
+	// matches, because they were changed.
+	SelectorBefore pods.Selector
+	relabelled     map[event.UID]relabelled
 	// edited is the time at which somebody last wrote or deleted an object that a controller manages. sliceDeleted is
 	// the time at which a slice of the EndpointSlice controller was last deleted.
 	edited, sliceDeleted event.Moment
@@ -156,7 +160,9 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 	if p != nil {
 		c.Why = p.Why(why)
 	}
-	switch {
+	switch text, ok := l.relabelling(); {
+	case why == cause.ServiceChanged && ok && !q.changedAround(l):
+		c.Relabelled, c.Why = true, text
 	case why == cause.PodEvicted && p != nil && p.EvictedByAPI():
 		c.Announced = q.nodes.AnnouncedEviction(c.Pod.Node, c.Time)
 	case why == cause.PodEvicted, why == cause.PodDeleted, c.Vanished:

@@ -62,6 +62,8 @@ type Change struct {
 	Workload event.WorkloadName
 	// Services are the Services that contain the pod. Some may no longer exist.
 	Services *ServiceList
+	// Labels holds the pod's labels. It is nil if they are unknown, or if the pod was deleted.
+	Labels map[string]string
 }
 
 // Apply handles a pod event other than a deletion.
@@ -85,7 +87,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	}
 	x.nominate(o, false, e.Seen)
 	x.set(p, o, e.Seen)
-	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: p.services}
+	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: p.services, Labels: o.Labels}
 }
 
 func (x *Pods) add(e event.Event, o *event.Pod) (c Change) {

@@ -19,14 +19,23 @@ func NewSelector(of map[string]string) Selector {
 	return s
 }
 
-// selects reports whether the selector matches a pod's labels.
-func (s Selector) selects(labels map[string]string) bool {
+// Mismatch describes the first of the selector's labels that a pod does not have. It returns nothing if the selector is
+// empty or matches the pod's labels.
+func (s Selector) Mismatch(labels map[string]string) string {
 	for _, is := range s {
-		if value, ok := labels[is.name]; !ok || value != is.value {
-			return false
+		switch value, ok := labels[is.name]; {
+		case !ok:
+			return "label " + is.name + " is missing, the selector is " + is.name + "=" + is.value
+		case value != is.value:
+			return "label " + is.name + "=" + value + ", the selector is " + is.name + "=" + is.value
 		}
 	}
-	return len(s) > 0
+	return ""
+}
+
+// selects reports whether the selector matches a pod's labels.
+func (s Selector) selects(labels map[string]string) bool {
+	return len(s) > 0 && s.Mismatch(labels) == ""
 }
 
 // SelectsAll reports whether the selector matches all pods that have the labels in another selector.

@@ -100,10 +100,12 @@ func (x *divergence) endpointsOf(s *service) *losses.Source {
 // that each change of the pod schedules a comparison.
 func (x *divergence) podAgrees(s *service, id event.UID, isReady bool) bool {
 	p := x.pods.Find(id)
-	if p == nil || s.publish || !x.watches.Up(event.KindPod) {
+	if p == nil || !x.watches.Up(event.KindPod) {
 		return true
 	}
-	p.JoinService(&s.alone)
+	if p.JoinService(&s.alone); s.publish {
+		return true
+	}
 	return isReady == (p.IsReady() && p.RemovalCause == cause.Unknown)
 }
 

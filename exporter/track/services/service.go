@@ -123,7 +123,7 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 	case s.publish != o.PublishNotReady:
 		s.Changed, s.Unpublished = now, now
 	case !slices.Equal(s.Selector, selector):
-		s.Changed = now
+		s.Changed, s.SelectorBefore = now, s.Selector
 	}
 	if !s.Current {
 		s.Current, s.created, s.Over = true, e.Seen, x.over[name]

@@ -131,5 +131,6 @@ func (x *waits) waitOf(a *ask) transition.Wait {
 			ids = append(ids, address.ID)
 		}
 	}
+	a.lost = slices.DeleteFunc(a.lost, s.HasLeft)
 	return x.pods.WaitOf(s.Name.Namespace, s.Selector, ids, a.lost, a.last)
 }
