@@ -208,6 +208,7 @@ func (p *fakePod) restart(s *fakeCluster) {
 func (p *fakePod) crash(s *fakeCluster) {
 	c := &p.Containers[0]
 	c.Restarts, c.ID, c.Started = c.Restarts+1, c.ID+"+", s.now
+	c.LastReason, c.LastExitCode = "Error", 137
 	p.setReady(s, false, "ContainersNotReady")
 }
 

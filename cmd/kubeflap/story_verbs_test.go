@@ -149,6 +149,15 @@ var serviceVerbs = map[string]func(*fakeCluster, act){
 			s.at(a.at, func() { p.stop(s, "") })
 		}
 	},
+	"evict": func(s *fakeCluster, a act) { p := a.pods(s)[0]; s.at(a.at, func() { p.stop(s, a.word(1)) }) },
+	"relabel": func(s *fakeCluster, a act) {
+		p := a.pods(s)[0]
+		s.at(a.at, func() {
+			p.Labels = map[string]string{"app": a.word(1)}
+			s.sendToWatch(event.Modified, &p.Pod)
+			s.syncSoon(p.service)
+		})
+	},
 	"remove": func(s *fakeCluster, a act) { p := a.pods(s)[0]; s.at(a.at, func() { p.remove(s) }) },
 	// A pod starts on a node, and is ready at the end.
 	"pod": func(s *fakeCluster, a act) {
