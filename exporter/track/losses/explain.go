@@ -38,6 +38,9 @@ func (q explainer) explain(l *Loss) explanation {
 	if l.Vanished {
 		x.certain, x.lagging = false, true
 	}
+	if q.watches.Moment(l.Change.Time) == l.Service.sliceDeleted {
+		x.certain = false // the slice may have been deleted with its Service, whose deletion kubeflap has not seen yet
+	}
 	return x
 }
 
