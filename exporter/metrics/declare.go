@@ -34,14 +34,14 @@ type Metric struct {
 }
 
 const (
-	perNodeClass      = "one per Node with the class unplanned, and one with the class planned after the first planned period"
+	perNodeClass      = "one per Node, and one with the class planned after the first planned period"
 	perNode           = "one per Node"
 	perService        = "one per Service"
-	perServiceClass   = "one per Service, for the class unplanned. The other classes have a series after the first occurrence"
+	perServiceClass   = "one per Service, and one per other class after the first occurrence"
 	perResource       = "one per watched resource, except the optional control plane Leases"
 	perWatch          = "one per resource that is watched or must be watched. Absent for resources that the cluster lacks, and for Nodes and Leases without permission with --namespace"
 	perPodNamespace   = "one per namespace with pods, kept for an hour after the last pod is gone"
-	whileLeasesKnown  = "one per Node, unless kubeflap has no permission to watch Leases. In a cluster without Leases, status reports are the heartbeats. For a new Node, the time since the last heartbeat is counted from the moment kubeflap first sees the Node. For a Node in kubeflap's initial list, this time is counted from the Node's last heartbeat, according to the Node's clock. For up to 12 s after kubeflap starts, Nodes whose last heartbeat is older than the grace period have no series"
+	whileLeasesKnown  = "one per Node, unless kubeflap has no permission to watch Leases"
 	ifManuallyManaged = "one per Service that has or had manually managed addresses"
 	always            = "always"
 	onceKnown         = "one, after the value is known"

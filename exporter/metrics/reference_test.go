@@ -14,6 +14,7 @@ func TestMetricReferenceIsFresh(t *testing.T) {
 	}
 	recording, lost := recorderMetrics()
 	all = append(all, recording, lost)
+	uses := usesOfMetrics(t, all)
 	var b strings.Builder
 	b.WriteString(referenceIntroduction)
 	for _, m := range all {
@@ -21,45 +22,50 @@ func TestMetricReferenceIsFresh(t *testing.T) {
 		if len(m.Labels) > 0 {
 			labels = "`" + strings.Join(m.Labels, "`, `") + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", m.Name, typeText(m.Type), labels, m.Series, m.Stability, m.Help)
+		help := m.Help
+		if m.Stability == Experimental {
+			help = "Experimental. " + help
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", m.Name, typeText(m.Type), labels, help, m.Series, uses[m.Name])
 	}
 	golden(t, "../../docs/metrics.md", b.String())
 }
 
 const referenceIntroduction = `# Metrics
 
-This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` + "`make docs`" + `). A test fails if this page is out of date.
+This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` + "`make docs`" + `).
 
-A counter starts at 0 when kubeflap first sees the object it describes, and is removed when the object is deleted. The counters for a namespace are
-removed an hour after its last pod or Service is deleted.
+- A counter starts at 0 when kubeflap first sees its object, and is removed when the object is deleted. The counters of a namespace are removed an hour
+  after its last pod or Service is deleted.
+- A series with a ` + "`cause`" + ` label starts at its first count instead of at 0, so ` + "`increase()`" + ` misses that count. To count losses,
+  use ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `. Of the label ` + "`class`" + `, only ` + "`unplanned`" + ` starts at 0.
+- Times are in seconds. Histograms are native and classic.
+- All metrics are stable, unless marked as experimental: within a major version, they keep their name, labels and meaning.
+- Replicas expose the same series. Merge counters and states with ` + "`max by`" + `, and start times with ` + "`min by`" + `.
+- ` + "`/metrics` also has `kubeflap_build_info`, `go_*` and `process_*`" + `. Pods, IPs and UIDs are never labels.
 
-A series with a ` + "`cause`" + ` label starts at its first count instead of at 0, so ` + "`increase()`" + ` misses that count. To count losses,
-use ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `, which have no ` + "`cause`" + ` label. To see the share
-of each cause, use the counters with that label. Of the label ` + "`class`" + `, only the value ` + "`unplanned`" + ` has a series at 0 from the beginning.
-
-Times are in seconds. Each histogram is exposed in the native and the classic format. A stable metric keeps its name, labels and meaning within a
-major version. The ` + "`window`" + ` label is the time for which a client collects endpoint updates before it applies them.
-[Incidents](incidents.md) explains scopes and verdicts. ` + "`/metrics` also has `kubeflap_build_info`, `go_*` and `process_*`" + `.
+Heartbeats are renewed Leases, or status reports in a cluster without Leases. For a new Node, the time since the last heartbeat is counted from the moment
+kubeflap first sees the Node. For a Node in the initial list, it is counted from the Node's last heartbeat, by the Node's clock. In the first 12 s,
+Nodes whose last heartbeat is older than the grace period have no heartbeat series.
 
 ## Classes
 
-A lost address and an outage of a Service each have a class, which says whether it was expected:
+A lost address and an outage of a Service (a period without a ready address) each have a class:
 
 | class | meaning |
 | --- | --- |
-| ` + "`unplanned`" + ` | nothing below explains it. Every outage begins so, unless the explanation was seen before |
-| ` + "`planned`" + ` | the departure of the node was announced before, or the pod was evicted through the Eviction API from a cordoned node ([details](verdicts.md)), or the replicas of its owner fell in the 10 minutes before. Only as many pods count as the replicas fell by |
+| ` + "`unplanned`" + ` | nothing below explains it. An outage begins as unplanned, unless kubeflap saw the explanation before |
+| ` + "`planned`" + ` | the [departure](verdicts.md#announced-departures) of the node was announced before, or the pod was evicted through the Eviction API from a cordoned node, or the replicas of its owner fell in the 10 minutes before. Only as many pods count as the replicas fell by |
 | ` + "`rollout`" + ` | the pods' owner deleted the pod, and pods with another ` + "`pod-template-hash` or `controller-revision-hash`" + ` appeared, or the owner's template changed in the 10 minutes before |
 | ` + "`scaled_to_zero`" + ` | the pods' owners want no pods. Only known if kubeflap can watch Deployments and StatefulSets |
 | ` + "`found`" + ` | the Service had no ready address when kubeflap started. Not counted as an outage |
 
-A planned outage or a rollout becomes unplanned if the Service has no ready address for 5 minutes. The class of an outage is final when the outage ends,
-at the latest 5 minutes after it began. The class of a lost address is final once nothing can change it, at the latest 5 minutes after the loss. A counter
-includes a loss or an outage once its class is final, and is never corrected. The time of an outage stops counting while the watches are broken for longer
-than 90 s.
+A planned outage or a rollout becomes unplanned if the Service has no ready address for 5 minutes. A counter includes a loss or an outage once its class
+is final: at the recovery, and at most 5 minutes after the beginning. Counters are never corrected. The time of an outage stops counting while the watches
+are broken for longer than 90 s.
 
 ## Reference
 
-| metric | type | labels | series | stability | meaning |
+| metric | type | labels | meaning | series | used by |
 | --- | --- | --- | --- | --- | --- |
 `
