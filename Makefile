@@ -96,7 +96,7 @@ lab-record: ## Record every scenario again, with the facts that the unit tests c
 	mkdir -p $(CURDIR)/bin/recordings
 	cd lab && $(FRESH) -timeout 60m -parallel 8 -run TestScenarios . -record $(CURDIR)/bin/recordings
 	cd lab && $(FRESH) -timeout 60m -parallel 8 -run TestScenarios . -verdicts -record $(CURDIR)/bin/recordings
-lab-docs: ## Run all scenarios and write docs/causes.md.
+lab-docs: ## Run all scenarios and write lab/causes.md.
 	cd lab && $(FRESH) -timeout 60m -run TestScenarios . -update
 lab: build ## Run one scenario. SCENARIO=name [RELEASE=v1.31.0] [SAVE=file] [PAGING=1] [KEEP=1]
 	cd lab && go run . run $(SCENARIO) --kubeflap $(CURDIR)/bin/kubeflap $(if $(RELEASE),--release $(RELEASE)) $(if $(SAVE),--save $(abspath $(SAVE))) $(if $(PAGING),--rules $(CURDIR)/rules) $(if $(KEEP),--keep)

@@ -13,14 +13,14 @@ import (
 	"github.com/kubeflap/kubeflap/lab/session"
 )
 
-var update = flag.Bool("update", false, "write docs/causes.md")
+var update = flag.Bool("update", false, "write causes.md")
 
-const causesPath = "../docs/causes.md"
+const causesPath = "causes.md"
 
-// causesHead is the beginning of docs/causes.md. In this text, two single quotes stand for a backtick.
+// causesHead is the beginning of causes.md. In this text, two single quotes stand for a backtick.
 var causesHead = strings.ReplaceAll(`# Faults in the lab
 
-Each row shows a fault that the [lab](../lab/README.md) injected into a real control plane, and the [cause](verdicts.md#causes) that kubeflap reported.
+Each row shows a fault that the [lab](README.md) injected into a real control plane, and the [cause](../docs/verdicts.md#causes) that kubeflap reported.
 The table omits scenarios without an expected cause, and scenarios that only ''make lab-verdicts'' runs. A run of the lab generates this page
 (''make lab-docs''). A test fails when the page is out of date.
 
@@ -28,7 +28,7 @@ The table omits scenarios without an expected cause, and scenarios that only ''m
 | --- | --- | --- |
 `, "''", "`")
 
-// causeRows returns the rows of docs/causes.md for a scenario: the incident that kubeflap reported, and a row for each
+// causeRows returns the rows of causes.md for a scenario: the incident that kubeflap reported, and a row for each
 // Service.
 func causeRows(s scenario.Scenario, session *session.Session) string {
 	var rows strings.Builder
@@ -45,7 +45,7 @@ func causeRows(s scenario.Scenario, session *session.Session) string {
 	return rows.String()
 }
 
-// expectCausesPage compares docs/causes.md with this run, if all scenarios without the Extra flag ran.
+// expectCausesPage compares causes.md with this run, if all scenarios without the Extra flag ran.
 func (r *results) expectCausesPage(t *testing.T) {
 	t.Helper()
 	page := causesHead
@@ -70,7 +70,7 @@ func (r *results) expectCausesPage(t *testing.T) {
 	}
 }
 
-// The texts of docs/causes.md must be those of the code. This test does not need a run.
+// The texts of causes.md must be those of the code. This test does not need a run.
 func TestTextsOfTheCausesPage(t *testing.T) {
 	page, err := os.ReadFile(causesPath)
 	if err != nil {
@@ -95,7 +95,7 @@ func TestTextsOfTheCausesPage(t *testing.T) {
 	}
 }
 
-// With -verdicts, a run must not check docs/causes.md, because none of its scenarios are on that page.
+// With -verdicts, a run must not check causes.md, because none of its scenarios are on that page.
 func TestScenariosOfVerdictsAreNotOnTheCausesPage(t *testing.T) {
 	was := *verdicts
 	*verdicts = true

@@ -145,7 +145,7 @@ func recorded(t *testing.T, s scenario.Scenario, options session.Options) sessio
 type results struct {
 	mu    sync.Mutex
 	paged []string
-	// causes holds the rows of docs/causes.md by test name.
+	// causes holds the rows of causes.md by test name.
 	causes map[string]string
 }
 

@@ -8,7 +8,7 @@ import "github.com/kubeflap/kubeflap/exporter/verdict"
 // node from a fault of the control plane.
 const FewestToCompare = 3
 
-// toFix names the component to fix for each verdict, as in docs/incidents.md.
+// toFix names the component to fix for each verdict, as in docs/verdicts.md.
 var toFix = [verdict.Count]string{
 	verdict.Undecided:           "unknown",
 	verdict.Node:                "the node or its kubelet",

@@ -91,7 +91,7 @@ type Loss struct {
 	Cause string
 	// Addresses is the minimum number of lost addresses. The recorder knows the exact number.
 	Addresses float64
-	// The field What describes the fault, for docs/causes.md.
+	// The field What describes the fault, for causes.md.
 	What string
 }
 
