@@ -213,6 +213,30 @@ func TestThePageLoadsNothingFromElsewhereAndRunsOnlyItsScript(t *testing.T) {
 	}
 }
 
+// abridged returns indented JSON with only the first entry of each list of objects.
+func abridged(body string) string {
+	var b strings.Builder
+	var open []string // the lines that opened the objects and lists around the current line
+	for rest := body; rest != ""; {
+		line, after, _ := strings.Cut(rest, "\n")
+		rest = after
+		b.WriteString(line + "\n")
+		text := strings.TrimSpace(line)
+		if strings.HasSuffix(text, "{") || strings.HasSuffix(text, "[") {
+			open = append(open, text)
+		} else if strings.Trim(text, "}],") == "" {
+			entry := open[len(open)-1] == "{" && text == "},"
+			open = open[:len(open)-1]
+			if indent := strings.Repeat(" ", len(line)-len(text)); entry {
+				_, after, _ = strings.Cut(rest, "\n"+indent[2:]+"]")
+				b.WriteString(indent + "...\n")
+				rest = indent[2:] + "]" + after
+			}
+		}
+	}
+	return b.String()
+}
+
 // TestAPIDocumentationIsFresh checks that the example in docs/api.md equals a real response.
 func TestAPIDocumentationIsFresh(t *testing.T) {
 	const path, begin, end = "../../docs/api.md", "```json\n", "```\n"
@@ -221,12 +245,12 @@ func TestAPIDocumentationIsFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	head, rest, found := strings.Cut(string(page), begin)
-	_, tail, closed := strings.Cut(rest, "\n"+end)
+	_, tail, closed := strings.Cut("\n"+rest, "\n"+end)
 	if !found || !closed {
 		t.Fatalf("%s has no example", path)
 	}
 	_, body := get(t, serverOf(t, clusterOf("", lostNode("web"), at(60))), "/api/v1/incidents?namespace=shop&service=web", nil)
-	want := head + begin + strings.TrimSpace(body) + "\n" + end + tail
+	want := head + begin + abridged(strings.TrimSpace(body)) + end + tail
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

@@ -147,10 +147,8 @@ func promtool(t *testing.T, text string, args ...string) {
 // Each flag that the chart sets must exist in kubeflap run.
 func TestFlagsExist(t *testing.T) {
 	t.Parallel()
-	_, help, _ := strings.Cut(values(t, root+"/docs/flags.md"), "## kubeflap run\n")
-	help, _, _ = strings.Cut(help, "\n## ")
 	known := map[string]bool{}
-	for _, found := range regexp.MustCompile(`(?m)^ +(?:-\w, )?--(?:\[no-\])?([a-z.-]+)`).FindAllStringSubmatch(help, -1) {
+	for _, found := range regexp.MustCompile("(?m)^\\| `(?:-\\w, )?--([a-z.-]+)").FindAllStringSubmatch(values(t, root+"/docs/flags.md"), -1) {
 		known["--"+found[1]] = true
 	}
 	for _, file := range []string{"everything", "password", "namespace"} {
