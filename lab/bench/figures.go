@@ -72,16 +72,16 @@ func count(v float64) string {
 type row struct {
 	Figure
 	unit unit
-	// ratio is true if the table also shows this figure relative to other programs.
-	ratio bool
+	// onPage is true if the page shows this figure. The log has all.
+	onPage bool
 }
 
 func rows() []row {
 	return []row{
 		{SyncedWall, seconds, true},
 		{SyncedCPU, seconds, true},
-		{SyncedPeak, mebibytes, true},
-		{RestMemory, mebibytes, true},
+		{SyncedPeak, mebibytes, false},
+		{RestMemory, mebibytes, false},
 		{SteadyMemory, mebibytes, true},
 		{PeakMemory, mebibytes, true},
 		{RestCPU, seconds, true},
@@ -90,15 +90,15 @@ func rows() []row {
 		{EventRate, count, false},
 		{Series, count, true},
 		{Scraped, seconds, true},
-		{ScrapedCPU, seconds, true},
-		{ScrapedBytes, bytesize, true},
-		{Gzipped, seconds, true},
-		{GzippedCPU, seconds, true},
+		{ScrapedCPU, seconds, false},
+		{ScrapedBytes, bytesize, false},
+		{Gzipped, seconds, false},
+		{GzippedCPU, seconds, false},
 		{GzippedBytes, bytesize, true},
-		{BusyMedian, seconds, true},
+		{BusyMedian, seconds, false},
 		{BusyP99, seconds, true},
 		{BusyRate, count, false},
-		{Shown, seconds, false},
+		{Shown, seconds, true},
 		{Answered, seconds, false},
 		{ShownRate, count, false},
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
-// write adds the figures of one size to the page. It also says which targets were reached.
+// write adds the figures of one size to the page, and says which targets were missed. The log has all figures.
 func (r Result) write(o *Options) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. Encoded as protobuf, a pod takes %s and a node %s. %s on %s. Measured for %s at rest and %s under load.\n\n",
@@ -24,29 +24,20 @@ func (r Result) write(o *Options) {
 	for name, runs := range r.Runs {
 		all[name] = medians(runs)
 	}
-	ratios := []string{Peer, Floor}
 	columns := append([]string{""}, o.Programs...)
-	for _, other := range ratios {
-		columns = append(columns, "kubeflap / "+other)
-	}
 	writeRow(&b, columns)
 	writeRow(&b, slices.Repeat([]string{"---"}, len(columns)))
 	for _, row := range rows() {
+		if !row.onPage {
+			continue
+		}
 		cells := []string{string(row.Figure)}
 		for _, name := range o.Programs {
 			cells = append(cells, cell(all[name], row))
 		}
-		for _, other := range ratios {
-			cells = append(cells, ratioCell(all[Kubeflap], all[other], row))
-		}
 		writeRow(&b, cells)
 	}
-	b.WriteString("\n")
-	writeRow(&b, []string{"target", "limit", "median (each run)", "result"})
-	writeRow(&b, []string{"---", "---", "---", "---"})
-	for _, bound := range bounds() {
-		bound.write(&b, r)
-	}
+	b.WriteString("\n" + r.targets() + "\n")
 	writePart(o.Page, r.Size.Name, b.String())
 }
 
@@ -56,15 +47,6 @@ func cell(figures Figures, row row) string {
 		return ""
 	}
 	return row.unit(value)
-}
-
-func ratioCell(a, b Figures, row row) string {
-	value, measured := a[row.Figure]
-	other, comparable := b[row.Figure]
-	if !row.ratio || !measured || !comparable || other == 0 {
-		return ""
-	}
-	return ratio(value / other)
 }
 
 func ratio(v float64) string { return fmt.Sprintf("%.2f", v) }
@@ -110,9 +92,28 @@ func bounds() []bound {
 	)
 }
 
-// write adds a row for the target if the figure was measured and the target applies to this size. The row contains the
-// median, the value of each run and the outcome.
-func (b bound) write(text *strings.Builder, r Result) {
+// targets says how many targets were reached, and lists the others.
+func (r Result) targets() string {
+	var missed []string
+	total := 0
+	for _, b := range bounds() {
+		if text, applies, ok := b.check(r); applies {
+			total++
+			if !ok {
+				missed = append(missed, text)
+			}
+		}
+	}
+	text := fmt.Sprintf("%d of %d targets are reached.", total-len(missed), total)
+	if len(missed) > 0 {
+		text += " Missed: " + strings.Join(missed, "; ") + "."
+	}
+	return text
+}
+
+// check reports whether the target applies to this size, and whether the median of the runs reaches it. The text
+// contains the median and the limit.
+func (b bound) check(r Result) (text string, applies, ok bool) {
 	var values []float64
 	// broken is true if a figure is negative. Figures that are differences, such as EventCPU, can be negative if the
 	// machine is too busy.
@@ -133,7 +134,7 @@ func (b bound) write(text *strings.Builder, r Result) {
 		}
 	}
 	if len(values) == 0 || r.Size.Nodes < b.from {
-		return
+		return "", false, false
 	}
 	what, unit := string(b.Figure), b.unit
 	switch {
@@ -142,18 +143,10 @@ func (b bound) write(text *strings.Builder, r Result) {
 	case b.than != "":
 		what, unit = what+", relative to the median", ratio
 	}
-	var each []string
-	for _, value := range values {
-		each = append(each, unit(value))
+	if broken {
+		return what + " (not measured, because the machine was too busy)", true, false
 	}
-	verdict := "reached"
-	switch {
-	case broken:
-		verdict = "not measured, because the machine was too busy"
-	case median(values) > b.limit:
-		verdict = "**missed**"
-	}
-	writeRow(text, []string{what, unit(b.limit), fmt.Sprintf("%s (%s)", unit(median(values)), strings.Join(each, ", ")), verdict})
+	return fmt.Sprintf("%s: %s (limit %s)", what, unit(median(values)), unit(b.limit)), true, median(values) <= b.limit
 }
 
 // machine returns a description of this computer and of the program versions.

@@ -155,12 +155,12 @@ func TestOldKubernetes(t *testing.T) {
 	}
 }
 
-// By default, the container requests what docs/sizing.md recommends for 1,000 nodes, and has no limits.
+// By default, the container requests what docs/performance.md recommends for 1,000 nodes, and has no limits.
 func TestResources(t *testing.T) {
 	t.Parallel()
-	row := regexp.MustCompile(`(?m)^\| 1,000 nodes, [^|]*\| (\d+) MiB \|[^|]*\| (\d+m) \|$`).FindStringSubmatch(values(t, root+"/docs/sizing.md"))
+	row := regexp.MustCompile(`(?m)^\| 1,000 nodes, [^|]*\| (\d+) MiB \|[^|]*\| (\d+m) \|$`).FindStringSubmatch(values(t, root+"/docs/performance.md"))
 	if row == nil {
-		t.Fatal("docs/sizing.md has no row for 1,000 nodes")
+		t.Fatal("docs/performance.md has no row for 1,000 nodes")
 	}
 	r := pod(t, render(t, "{}")).Containers[0].Resources
 	if r.Requests.Memory().String() != row[1]+"Mi" || r.Requests.Cpu().String() != row[2] || len(r.Limits) > 0 {

@@ -56,7 +56,7 @@ type center struct {
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	f := &fleet{t: t, page: read(t, root+"/docs/fleet.md"), rules: t.TempDir(), clusters: map[string]*cluster{}}
-	for _, name := range []string{"nodes", "services", "pods", "kubeflap", "fleet"} {
+	for _, name := range []string{"nodes", "services", "kubeflap", "fleet"} {
 		f.write(filepath.Join(f.rules, name+".yaml"), read(t, root+"/rules/"+name+".yaml"))
 	}
 	link := exec.CommandContext(t.Context(), "sh", "-c", f.block("Links", "sh"))
