@@ -24,19 +24,17 @@ type row []string
 func tables() map[string][]row {
 	tables := map[string][]row{
 		"fields of the header": {
-			{"kubeflap", "string", "always"},
-			{"version", "integer", "always"},
+			{"kubeflap", "string, always"},
+			{"version", "integer, always"},
 		},
 		"fields of an event": fields(reflect.TypeFor[line]()),
 	}
 	tables["fields of the header"] = append(tables["fields of the header"], fields(reflect.TypeFor[Header]())...)
+	tables["fields of all objects"] = fields(reflect.TypeFor[event.Meta]())
 	for _, kind := range append(append(event.Kinds(), event.KindCluster), event.OptionalKinds()...) {
 		tables["kinds"] = append(tables["kinds"], row{kind.String()})
 		object := reflect.TypeOf(event.New(kind)).Elem()
-		tables["fields of "+object.Name()] = fields(object)
-	}
-	for _, label := range event.NodeLabels() {
-		tables["labels of nodes"] = append(tables["labels of nodes"], row{label.Key, label.Identifies})
+		tables["fields of "+object.Name()] = fields(object)[len(tables["fields of all objects"]):]
 	}
 	for eventType := event.Added; !strings.HasPrefix(eventType.String(), "invalid"); eventType++ {
 		object := map[bool]string{true: "yes", false: "no"}[eventType.HasObject()]
@@ -70,14 +68,14 @@ func fields(of reflect.Type) []row {
 		if name == "-" {
 			continue
 		}
-		written := "always"
+		kind := typeName(field.Type)
 		switch {
 		case options != "" && field.Type.Kind() == reflect.Pointer, options == "omitzero" && field.Type.Kind() == reflect.Map:
-			written = "unless absent"
-		case options != "":
-			written = "unless empty"
+			kind += ", optional"
+		case options == "":
+			kind += ", always"
 		}
-		rows = append(rows, row{name, typeName(field.Type), written})
+		rows = append(rows, row{name, kind})
 	}
 	return rows
 }
@@ -170,6 +168,30 @@ func rewritten(t *testing.T, table string, rows []row) string {
 		b.WriteString("| " + strings.Join(shown, " | ") + " |\n")
 	}
 	return b.String()
+}
+
+// TestDocumentListsTheLabels checks that the document lists each node label beside what it identifies, and no others.
+func TestDocumentListsTheLabels(t *testing.T) {
+	text, err := os.ReadFile("../../docs/recording-format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{}
+	for _, label := range event.NodeLabels() {
+		want[label.Identifies] = append(want[label.Identifies], "`"+label.Key+"`")
+	}
+	_, table, _ := strings.Cut(string(text), "| identifies | labels |\n| --- | --- |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for row := range strings.SplitSeq(table, "\n") {
+		identifies, labels, _ := strings.Cut(strings.Trim(row, "| "), " | ")
+		if labels != strings.Join(want[identifies], ", ") {
+			t.Errorf("%s: the document lists %s, the code %s", identifies, labels, want[identifies])
+		}
+		delete(want, identifies)
+	}
+	if len(want) > 0 {
+		t.Errorf("the document does not list %v", want)
+	}
 }
 
 // TestExamplesOfTheDocumentAreRead checks that Reader accepts the document's examples.
