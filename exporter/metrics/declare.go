@@ -34,18 +34,18 @@ type Metric struct {
 }
 
 const (
-	perNodeClass      = "one per Node, and one with the class planned after the first planned period"
-	perNode           = "one per Node"
-	perService        = "one per Service"
-	perServiceClass   = "one per Service, and one per other class after the first occurrence"
-	perResource       = "one per watched resource, except the optional control plane Leases"
-	perWatch          = "one per resource that is watched or must be watched. Absent for resources that the cluster lacks, and for Nodes and Leases without permission with --namespace"
-	perPodNamespace   = "one per namespace with pods, kept for an hour after the last pod is gone"
-	whileLeasesKnown  = "one per Node, unless kubeflap has no permission to watch Leases"
-	ifManuallyManaged = "one per Service that has or had manually managed addresses"
+	perNodeClass      = "per Node; the class planned after the first planned period"
+	perNode           = "per Node"
+	perService        = "per Service"
+	perServiceClass   = "per Service; other classes after the first occurrence"
+	perResource       = "per watched resource, except the optional control plane Leases"
+	perWatch          = "per resource that is watched or must be watched. Absent for resources that the cluster lacks, and for Nodes and Leases without permission with --namespace"
+	perPodNamespace   = "per namespace with pods, kept for an hour after the last pod is gone"
+	whileLeasesKnown  = "per Node, unless Leases are forbidden"
+	ifManuallyManaged = "per Service that has or had manually managed addresses"
 	always            = "always"
-	onceKnown         = "one, after the value is known"
-	perVerdict        = "one per scope and verdict that an incident can have"
+	onceKnown         = "once known"
+	perVerdict        = "per scope and verdict that an incident can have"
 )
 
 func gauge(name, help, series string, labels ...string) *Metric {

@@ -54,7 +54,7 @@ func (c *Collector) heartbeatRows() []row {
 func (c *Collector) readyRows() []row {
 	node := eachNode()
 	c.unready = observed(histogram("kubeflap_node_unready_duration_seconds",
-		"Duration of the periods in which a node was not Ready, by status. Only includes periods that kubeflap saw from start to end. Excludes the startup of new nodes.", "one per status except true", "status"), durationBuckets(), event.StatusFalse.String(), event.StatusUnknown.String())
+		"Duration of the periods in which a node was not Ready, by status. Only includes periods that kubeflap saw from start to end. Excludes the startup of new nodes.", "per status except true", "status"), durationBuckets(), event.StatusFalse.String(), event.StatusUnknown.String())
 	return []row{
 		node.row(gauge("kubeflap_node_ready",
 			"1 if the node's Ready condition is True, 0 if it is False, Unknown or absent.", perNode, "node"),
@@ -88,14 +88,14 @@ func otherNodeRows() []row {
 	return []row{
 		node.row(gauge("kubeflap_node_clock_offset_seconds",
 			"Shortest time from a Lease's renewTime until kubeflap received the renewal, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
-			"one per Node whose Lease was renewed in the last 10 minutes", "node"),
+			"per Node whose Lease was renewed in the last 10 minutes", "node"),
 			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.ClockKnown, n.ClockOffset.Seconds()) }),
 		node.row(gauge("kubeflap_node_departing",
 			"1 while a taint, a lifecycle condition, a cordon or a deletion announces that the node will be drained, rebooted or removed. docs/verdicts.md lists the taints and conditions, and how long an announcement counts.",
-			"one per Node whose departure is announced", "node", "reason"),
+			"per Node whose departure is announced", "node", "reason"),
 			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.Departing != "", 1, string(n.Departing)) }),
 		single(gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
-			"Recommended node monitor grace period. Absent if the current grace period is suitable or cannot be set.", "one, while there is a recommendation"),
+			"Recommended node monitor grace period. Absent if the current grace period is suitable or cannot be set.", "while there is a recommendation"),
 			func(to *Scrape, now *snapshot) {
 				recommended := now.standings.GracePeriod.Recommended()
 				to.sampleIf(recommended > 0, recommended.Seconds())
@@ -111,7 +111,7 @@ func silenceRow() row {
 	return start.row(gauge("kubeflap_node_silence_start_timestamp_seconds",
 		"Unix time of the last heartbeat before the ongoing silence of a node, once the silence is longer than the grace period. 0 if the node has no silence of this class any more. "+
 			"The class is planned if the node's departure was announced before, own or shared by the verdict, undecided without one, or deleted.",
-		"one per silent Node. A class that no longer holds is 0 for an hour, and then absent. The class deleted is shown for 10 minutes after the Node's deletion", "node", "class"),
+		"per silent Node. A class that no longer holds is 0 for an hour, and then absent. The class deleted is shown for 10 minutes after the Node's deletion", "node", "class"),
 		func(to *Scrape, x *silence.Start) { to.sample(seconds(x.Began), x.Class.String()) })
 }
 

@@ -24,7 +24,7 @@ func (c *Collector) podRows() []row {
 			func(to *Scrape, x *pods.Namespace) { to.sample(float64(x.Unready)) }),
 		namespace.row(counter("kubeflap_pod_ready_transitions_total",
 			"Readiness changes of pods after they first became Ready, by new status and cause. For a change to true, the cause label shows why the pod was not Ready before.",
-			"one per namespace, status and cause, after the first occurrence", "namespace", "status", "cause"), func(to *Scrape, x *pods.Namespace) {
+			"per namespace, status and cause, after the first occurrence", "namespace", "status", "cause"), func(to *Scrape, x *pods.Namespace) {
 			for status, byCause := range x.Transitions {
 				for why, n := range byCause {
 					if n > 0 {
@@ -42,7 +42,7 @@ func (c *Collector) podRows() []row {
 		c.stale,
 		misreported.row(gauge("kubeflap_pods_misreported",
 			"Pods whose Ready condition is wrong, by kind. unready_after_recovery: the condition has been False for more than 10 s although the node and all containers are ready. ready_on_lost_node: the condition is True although the node has sent no heartbeat for longer than the grace period.",
-			"one per namespace and kind with at least one misreported pod", "namespace", "kind"),
+			"per namespace and kind with at least one misreported pod", "namespace", "kind"),
 			func(to *Scrape, x *pods.Misreported) { to.sample(float64(x.Pods), string(x.Kind)) }),
 	}
 }

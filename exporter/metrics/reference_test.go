@@ -20,13 +20,13 @@ func TestMetricReferenceIsFresh(t *testing.T) {
 	for _, m := range all {
 		labels := ""
 		if len(m.Labels) > 0 {
-			labels = "`" + strings.Join(m.Labels, "`, `") + "`"
+			labels = "{" + strings.Join(m.Labels, ",") + "}"
 		}
 		help := m.Help
 		if m.Stability == Experimental {
 			help = "Experimental. " + help
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", m.Name, typeText(m.Type), labels, help, m.Series, uses[m.Name])
+		fmt.Fprintf(&b, "| `%s%s` | %s | %s | %s | %s |\n", m.Name, labels, typeText(m.Type), help, m.Series, uses[m.Name])
 	}
 	golden(t, "../../docs/metrics.md", b.String())
 }
@@ -66,6 +66,6 @@ are broken for longer than 90 s.
 
 ## Reference
 
-| metric | type | labels | meaning | series | used by |
-| --- | --- | --- | --- | --- | --- |
+| metric | type | meaning | series | used by |
+| --- | --- | --- | --- | --- |
 `

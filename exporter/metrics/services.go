@@ -41,7 +41,7 @@ func addressRows() []row {
 				}
 			}),
 		service.row(counter("kubeflap_service_address_losses_total",
-			"Ready addresses of the Service that became not ready or were removed, by cause.", "one per Service and cause, after the first occurrence", "namespace", "service", "cause"), func(to *Scrape, x *services.Service) {
+			"Ready addresses of the Service that became not ready or were removed, by cause.", "per Service and cause, after the first occurrence", "namespace", "service", "cause"), func(to *Scrape, x *services.Service) {
 			if x.LastLoss.IsZero() {
 				return
 			}
@@ -52,7 +52,7 @@ func addressRows() []row {
 			}
 		}),
 		service.row(gauge("kubeflap_service_last_loss_timestamp_seconds",
-			"Unix time at which the Service last lost a ready address. The cause label shows the cause of this loss. The removal of a foreign address (see kubeflap_service_addresses_wrong) does not count while the Service has other addresses.", "one per Service that has lost a ready address", "namespace", "service", "cause"), func(to *Scrape, x *services.Service) {
+			"Unix time at which the Service last lost a ready address. The cause label shows the cause of this loss. The removal of a foreign address (see kubeflap_service_addresses_wrong) does not count while the Service has other addresses.", "per Service that has lost a ready address", "namespace", "service", "cause"), func(to *Scrape, x *services.Service) {
 			if !x.LastLoss.IsZero() {
 				to.sample(seconds(x.LastLoss), x.LastCause.String())
 			}
@@ -76,7 +76,7 @@ func (c *Collector) outageRows() []row {
 		to.startObject(time.Time{}, x.Namespace, x.Name)
 	}}
 	c.outages = observed(histogram("kubeflap_service_outage_duration_seconds",
-		"Duration of the Service outages that kubeflap saw from start to end.", "one per cause of an outage that ended", "cause"), durationBuckets())
+		"Duration of the Service outages that kubeflap saw from start to end.", "per cause of an outage that ended", "cause"), durationBuckets())
 	return []row{
 		service.row(counter("kubeflap_service_outages_total",
 			"Number of times the Service lost its last ready address, by class. Counted once the class is final.", perServiceClass, "namespace", "service", "class"),
@@ -94,7 +94,7 @@ func (c *Collector) outageRows() []row {
 			}),
 		start.row(gauge("kubeflap_service_outage_start_timestamp_seconds",
 			"Unix time at which the ongoing outage of the Service began. It is 0 once the outage has ended, its class has changed, or the Service was deleted.",
-			"one per Service and class of an outage that is ongoing or ended in the last hour, unless the watch of Services or of their addresses has been broken for 90 s", "namespace", "service", "class"),
+			"per Service and class of an outage that is ongoing or ended in the last hour, unless the watch of Services or of their addresses has been broken for 90 s", "namespace", "service", "class"),
 			func(to *Scrape, x *services.OutageStart) {
 				if x.Start.IsZero() {
 					to.sample(0, x.Class.String())
@@ -120,7 +120,7 @@ func (c *Collector) writerRows() []row {
 		}),
 		service.row(gauge("kubeflap_service_endpoints_last_reset_timestamp_seconds",
 			"Unix time at which all manually managed addresses of the Service were last removed. The selector label shows whether the Service had a selector at that time.",
-			"one per Service and selector after the first reset", "namespace", "service", "selector"), func(to *Scrape, x *services.Service) {
+			"per Service and selector after the first reset", "namespace", "service", "selector"), func(to *Scrape, x *services.Service) {
 			to.sampleIf(!x.LastReset.WithSelector.IsZero(), seconds(x.LastReset.WithSelector), "true")
 			to.sampleIf(!x.LastReset.Selectorless.IsZero(), seconds(x.LastReset.Selectorless), "false")
 		}),
@@ -129,14 +129,14 @@ func (c *Collector) writerRows() []row {
 			func(to *Scrape, x *services.Service) { to.sampleIf(x.Manual, boolean(x.SelectorConflict)) }),
 		service.row(gauge("kubeflap_service_addresses_wrong",
 			"Wrong addresses of the Service, by kind. diverged: their readiness has differed between Endpoints, EndpointSlices and pods for more than 10 s. foreign: the Service has a selector, and neither Kubernetes nor a known manager wrote them. docs/verdicts.md lists the known managers.",
-			"one per Service and kind with at least one such address", "namespace", "service", "kind"),
+			"per Service and kind with at least one such address", "namespace", "service", "kind"),
 			func(to *Scrape, x *services.Service) {
 				to.sampleIf(x.Diverging > 0, float64(x.Diverging), "diverged")
 				to.sampleIf(x.ForeignAddresses > 0, float64(x.ForeignAddresses), "foreign")
 			}),
 		service.row(gauge("kubeflap_service_pods_pending",
 			"Pods in phase Pending that the Service selects. Most of them have no address yet, because they are waiting for a node, a volume or an image.",
-			"one per Service that has no ready address and selects Pending pods", "namespace", "service"),
+			"per Service that has no ready address and selects Pending pods", "namespace", "service"),
 			func(to *Scrape, x *services.Service) { to.sampleIf(x.PendingPods > 0, float64(x.PendingPods)) }),
 		staleReadds(service),
 		c.propagations,
@@ -161,7 +161,7 @@ func (c *Collector) writerRows() []row {
 func staleReadds(service kind[services.Service]) row {
 	return service.row(counter("kubeflap_service_stale_readds_total",
 		"Addresses that a client with this batching window would have put back into rotation although the container was being replaced or already gone. Counted at most once per in-place image change, and only until the pod is Ready with the new container (at most 2 minutes). Assumes that the program that performs the update has removed the address from the load balancer.",
-		"one per window (0s, 2s) and Service that has pods", "namespace", "service", "window"), func(to *Scrape, x *services.Service) {
+		"per window (0s, 2s) and Service that has pods", "namespace", "service", "window"), func(to *Scrape, x *services.Service) {
 		for i, n := range x.StaleReadds[:2] {
 			to.sampleIf(x.HasPods || n > 0, float64(n), [...]string{"0s", "2s"}[i])
 		}

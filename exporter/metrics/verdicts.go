@@ -40,22 +40,22 @@ func verdictRows() []row {
 			}
 		}),
 		single(gauge("kubeflap_incident_nodes", "Nodes in ongoing incidents that were silent for longer than the grace period, or turned Unknown, by scope and verdict of the incident. Kept for 3 minutes after the incident's recovery.",
-			"one per scope and verdict that an incident of nodes can have", "scope", "verdict"), func(to *Scrape, now *snapshot) {
+			"per scope and verdict that an incident of nodes can have", "scope", "verdict"), func(to *Scrape, now *snapshot) {
 			for x := range possible {
 				to.sampleIf(x.Scope.HasNodes(), float64(now.standings.Nodes[x]), string(x.Scope), x.Verdict.String())
 			}
 		}),
 		standing.row(gauge("kubeflap_incident_start_timestamp_seconds",
 			"Unix time at which the incident started. For details, see kubeflap's page /flaps?id=ID. The subject label names the node, the workload or the Service.",
-			"one per incident that is ongoing or was resolved in the last 10 minutes", "id", "scope", "namespace", "subject", "verdict").experimental(),
+			"per incident that is ongoing or was resolved in the last 10 minutes", "id", "scope", "namespace", "subject", "verdict").experimental(),
 			func(to *Scrape, x *incident.Incident) {
 				to.sample(seconds(x.Start), string(x.Scope), x.Namespace, x.Subject, x.Verdict.String())
 			}),
 		node.row(gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
-			"one per Node and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "node", "verdict"),
+			"per Node and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "node", "verdict"),
 			func(to *Scrape, x *nodeVerdict) { to.sample(1, x.verdict.String()) }),
 		service.row(gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
-			"one per Service and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "namespace", "service", "verdict"),
+			"per Service and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "namespace", "service", "verdict"),
 			func(to *Scrape, x *serviceVerdict) { to.sample(1, x.verdict.String()) }),
 	}
 }

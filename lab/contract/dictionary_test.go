@@ -28,11 +28,14 @@ func declared(t testing.TB) map[string]Metric {
 			continue
 		}
 		cells := strings.Split(line, "|")
-		if len(cells) != 8 {
+		if len(cells) != 7 {
 			t.Fatalf("docs/metrics.md: unexpected number of cells (%d) in the row %q", len(cells), line)
 		}
-		name := strings.Trim(cells[1], " `")
-		m := Metric{Type: strings.TrimSpace(cells[2]), Labels: quoted(cells[3])}
+		name, labels, _ := strings.Cut(strings.Trim(cells[1], " `}"), "{")
+		m := Metric{Type: strings.TrimSpace(cells[2])}
+		if labels != "" {
+			m.Labels = strings.Split(labels, ",")
+		}
 		all[name] = m
 		if m.Type == "histogram" {
 			all[name+"_count"], all[name+"_sum"] = m, m
