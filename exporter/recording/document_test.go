@@ -7,7 +7,6 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,30 +14,30 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/recording-format.md")
+var update = flag.Bool("update", false, "write the lists of docs/recording-format.md")
 
-// row holds the cells of a table row except the last one, which is the meaning and comes from the document.
-type row []string
+// row is an entry of a list in the document: a name and, in parentheses, its type. Its meaning comes from the document.
+type row struct{ name, kind string }
 
-// tables returns the expected tables. The keys are the comments above the document's tables.
-func tables() map[string][]row {
-	tables := map[string][]row{
+// tables returns the expected lists. The keys are the comments above the document's lists.
+func lists() map[string][]row {
+	lists := map[string][]row{
 		"fields of the header": {
 			{"kubeflap", "string, always"},
 			{"version", "integer, always"},
 		},
 		"fields of an event": fields(reflect.TypeFor[line]()),
 	}
-	tables["fields of the header"] = append(tables["fields of the header"], fields(reflect.TypeFor[Header]())...)
-	tables["fields of all objects"] = fields(reflect.TypeFor[event.Meta]())
+	lists["fields of the header"] = append(lists["fields of the header"], fields(reflect.TypeFor[Header]())...)
+	lists["fields of all objects"] = fields(reflect.TypeFor[event.Meta]())
 	for _, kind := range append(append(event.Kinds(), event.KindCluster), event.OptionalKinds()...) {
-		tables["kinds"] = append(tables["kinds"], row{kind.String()})
+		lists["kinds"] = append(lists["kinds"], row{name: kind.String()})
 		object := reflect.TypeOf(event.New(kind)).Elem()
-		tables["fields of "+object.Name()] = fields(object)[len(tables["fields of all objects"]):]
+		lists["fields of "+object.Name()] = fields(object)[len(lists["fields of all objects"]):]
 	}
 	for eventType := event.Added; !strings.HasPrefix(eventType.String(), "invalid"); eventType++ {
-		object := map[bool]string{true: "yes", false: "no"}[eventType.HasObject()]
-		tables["types"] = append(tables["types"], row{eventType.String(), object})
+		object := map[bool]string{true: "with object"}[eventType.HasObject()]
+		lists["types"] = append(lists["types"], row{eventType.String(), object})
 	}
 	for _, part := range []any{
 		event.Taint{},
@@ -51,9 +50,9 @@ func tables() map[string][]row {
 		event.ControllerManagerFlags{},
 		event.Address{},
 	} {
-		tables["fields of "+reflect.TypeOf(part).Name()] = fields(reflect.TypeOf(part))
+		lists["fields of "+reflect.TypeOf(part).Name()] = fields(reflect.TypeOf(part))
 	}
-	return tables
+	return lists
 }
 
 func fields(of reflect.Type) []row {
@@ -116,27 +115,26 @@ func typeName(of reflect.Type) string {
 	return of.Kind().String()
 }
 
-// TestDocumentHasTheFieldsOfTheCode compares the document's tables with the structs.
+// TestDocumentHasTheFieldsOfTheCode compares the document's lists with the structs.
 func TestDocumentHasTheFieldsOfTheCode(t *testing.T) {
 	const path = "../../docs/recording-format.md"
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The pattern matches a table's comment, its two heading lines and its rows.
-	table := regexp.MustCompile(`<!-- (.+) -->\n((?:\|.*\n){2})((?:\|.*\n)*)<!-- end -->`)
-	want := tables()
-	after := table.ReplaceAllStringFunc(string(before), func(text string) string {
-		parts := table.FindStringSubmatch(text)
+	list := regexp.MustCompile(`<!-- (.+) -->\n((?:- .*\n)*)<!-- end -->`)
+	want := lists()
+	after := list.ReplaceAllStringFunc(string(before), func(text string) string {
+		parts := list.FindStringSubmatch(text)
 		rows, ok := want[parts[1]]
 		if !ok {
-			t.Errorf("%s: the table %q is of nothing", path, parts[1])
+			t.Errorf("%s: the list %q is of nothing", path, parts[1])
 		}
 		delete(want, parts[1])
-		return fmt.Sprintf("<!-- %s -->\n%s%s<!-- end -->", parts[1], parts[2], rewritten(t, parts[3], rows))
+		return fmt.Sprintf("<!-- %s -->\n%s<!-- end -->", parts[1], rewritten(t, parts[2], rows))
 	})
 	for name := range want {
-		t.Errorf("%s: the table %q is missing", path, name)
+		t.Errorf("%s: the list %q is missing", path, name)
 	}
 	if after == string(before) {
 		return
@@ -150,22 +148,22 @@ func TestDocumentHasTheFieldsOfTheCode(t *testing.T) {
 }
 
 // rewritten returns the rows from the code, with the meanings from the document.
-func rewritten(t *testing.T, table string, rows []row) string {
+func rewritten(t *testing.T, list string, rows []row) string {
 	t.Helper()
 	meanings := map[string]string{}
-	for _, text := range strings.Split(table, "\n") {
-		if cells := strings.Split(text, " | "); len(cells) > 1 {
-			meanings[strings.Trim(cells[0], "| `")] = strings.TrimSuffix(cells[len(cells)-1], " |")
-		}
+	for _, entry := range regexp.MustCompile("(?m)^- `([^`]+)`(?: \\([^)]*\\))?: (.+)$").FindAllStringSubmatch(list, -1) {
+		meanings[entry[1]] = entry[2]
 	}
 	var b strings.Builder
-	for _, cells := range rows {
-		meaning := meanings[cells[0]]
-		if meaning == "" {
-			t.Errorf("docs/recording-format.md does not say what %s means: write it in the last column", cells[0])
+	for _, row := range rows {
+		if meanings[row.name] == "" {
+			t.Errorf("docs/recording-format.md does not say what %s means: write it after the colon", row.name)
 		}
-		shown := slices.Concat([]string{"`" + cells[0] + "`"}, cells[1:], []string{meaning})
-		b.WriteString("| " + strings.Join(shown, " | ") + " |\n")
+		kind := ""
+		if row.kind != "" {
+			kind = " (" + row.kind + ")"
+		}
+		fmt.Fprintf(&b, "- `%s`%s: %s\n", row.name, kind, meanings[row.name])
 	}
 	return b.String()
 }
