@@ -60,7 +60,7 @@ vulncheck: bin/govulncheck ## Check called code for known vulnerabilities. [VULN
 	tools/vulncheck.sh $(or $(VULNDB),https://vuln.go.dev) $(VULNCHECK)
 check-rules: build bin/promtool bin/amtool ## Check metrics, rules and Alertmanager's messages with promtool and amtool.
 	tools/check-rules.sh $(RULES)
-contract-test: bin/promtool ## Check rules, dashboards and documents against kubeflap's metrics.
+contract-test: bin/promtool bin/amtool bin/helm bin/kubectl ## Check rules, dashboards and documents against kubeflap's metrics.
 	cd lab/contract && $(FRESH) ./...
 prometheusrule: ## Write the rules as a PrometheusRule. [OUT=file] [RUNBOOKS=URL] [PAGE=URL] [GRAFANA=URL]
 	RUNBOOKS='$(RUNBOOKS)' PAGE='$(PAGE)' GRAFANA='$(GRAFANA)' tools/prometheusrule.sh $(or $(OUT),bin/prometheusrule.yaml) $(RULES)
