@@ -75,6 +75,68 @@ func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 	}
 }
 
+// Code, rules, charts and messages also name pages, by path or by address, some with an anchor.
+func TestPagesThatFilesNameExist(t *testing.T) {
+	all := pages(t)
+	named := regexp.MustCompile(`(?:^|[^\w/.-])(?:\.\./)*(?:https://github\.com/kubeflap/kubeflap/blob/[^/\s]+/)?((?:docs|rules/runbooks|lab|charts/kubeflap)/[\w./-]+\.md)(#[\w-]+)?`)
+	found := 0
+	for path, text := range texts(t) {
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			found++
+			page, ok := all[filepath.Join(Root, m[1])]
+			if !ok {
+				t.Errorf("%s names %s, which does not exist", path, m[1])
+			} else if m[2] != "" && !slices.Contains(anchors(page), m[2][1:]) {
+				t.Errorf("%s names %s%s, but that page has no such heading", path, m[1], m[2])
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("found only %d pages", found)
+	}
+}
+
+// Paths of this repository in the docs must exist.
+func TestPathsOnPagesExist(t *testing.T) {
+	path := regexp.MustCompile("`((?:exporter|cmd/kubeflap|rules|dashboards|charts|lab|tools|deploy|mixin)/[\\w./*-]*)`")
+	found := 0
+	for page, text := range userPages(t) {
+		for _, m := range path.FindAllStringSubmatch(text, -1) {
+			found++
+			if matches, err := filepath.Glob(filepath.Join(Root, m[1])); err != nil || len(matches) == 0 {
+				t.Errorf("%s names %s, which does not exist", page, m[1])
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("found only %d paths", found)
+	}
+}
+
+// texts reads all text files of the repository but Markdown and recordings, by path.
+func texts(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(Root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && slices.Contains([]string{"bin", "dist", ".git", "node_modules"}, d.Name()) {
+			return filepath.SkipDir
+		}
+		if !d.Type().IsRegular() || slices.Contains([]string{".md", ".gz", ".jsonl", ".webp", ".sum", ".bin", ".pb"}, filepath.Ext(path)) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		all[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // The index must link to every page in docs/. A page with more than 200 lines must be a reference page.
 func TestTheIndexHasEveryPage(t *testing.T) {
 	all := pages(t)
