@@ -85,3 +85,16 @@ func TestPageWithoutItsMarkers(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 }
+
+func TestMissedTargetsAreNamed(t *testing.T) {
+	reached := Figures{SyncedCPU: 1, Shown: 0.02}
+	r := Result{Size: Sizes()[0], Runs: map[string][]Figures{Kubeflap: {reached}, Floor: {{SyncedCPU: 2}}}}
+	if got := r.targets(); got != "2 of 2 targets are reached." {
+		t.Error(got)
+	}
+	r.Runs[Kubeflap][0] = Figures{SyncedCPU: 1.5, Shown: -1}
+	if got, want := r.targets(), "0 of 2 targets are reached. Missed: CPU until synced, relative to floor, Transformer: 0.75 (limit 0.70); "+
+		"Event to scrape, p99 (not measured, because the machine was too busy)."; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
