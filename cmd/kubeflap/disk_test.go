@@ -174,7 +174,7 @@ func (p *recordingProcess) kept(incidents []api.Incident) {
 	missing := func() (ids []string) {
 		text, _ := os.ReadFile(filepath.Join(p.dir, "incidents.jsonl"))
 		for i := range incidents {
-			if incidents[i].State == "ended" && !strings.Contains(string(text), incidents[i].ID) {
+			if incidents[i].State == "resolved" && !strings.Contains(string(text), incidents[i].ID) {
 				ids = append(ids, incidents[i].ID)
 			}
 		}

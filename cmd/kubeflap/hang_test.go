@@ -62,7 +62,7 @@ func TestNothingWaitsForTheDiskOrTheTerminal(t *testing.T) {
 			}
 		}
 	}
-	if all := p.cluster("").Read().Incidents; len(all) != 200 || all[0].State != "ended" {
+	if all := p.cluster("").Read().Incidents; len(all) != 200 || all[0].State != "resolved" {
 		t.Errorf("%d incidents, the first is %s; want 200 that have ended", len(all), all[0].State)
 	}
 }

@@ -167,7 +167,7 @@ func TestTheListSaysThatIncidentsWereLost(t *testing.T) {
 // TestIncidentsWithHostileNames uses names with characters that could control the terminal.
 func TestIncidentsWithHostileNames(t *testing.T) {
 	answer := api.Answer{Incidents: []api.Incident{{
-		ID: "0123456789abcdef", State: "ended", Scope: "service", Namespace: "shop", Subject: "a\x1b[2J\u009b\u202eb\nc", Summary: "a\tb\x00\U000e0041", Remedy: "x\ry",
+		ID: "0123456789abcdef", State: "resolved", Scope: "service", Namespace: "shop", Subject: "a\x1b[2J\u009b\u202eb\nc", Summary: "a\tb\x00\U000e0041", Remedy: "x\ry",
 		Considered: []api.Hypothesis{{Verdict: "workload\n", Holds: "yes", Because: "\a"}}, Nodes: []string{"n\x7f"},
 		Services: []api.Service{{Namespace: "shop", Service: "web\u2028"}}, Evidence: []api.Evidence{{Text: "e\x1b"}},
 	}}}

@@ -109,7 +109,7 @@ func (l logReporter) incident(_ time.Time, n incident.Notice) {
 	}
 	l.logger.Info(message, append(about,
 		"nodes", len(x.Nodes)+x.NodesLeftOut, "services", len(x.Services)+x.ServicesLeftOut, "addresses_lost", x.Lost,
-		"outages", x.Outages, "outage_seconds", x.OutageTime.Seconds(), "summary", x.Summary, "remedy", x.Remedy)...)
+		"outages", x.Outages, "outage_seconds", x.OutageTime.Seconds(), "summary", x.Summary, "remedy", x.Remedy, "waits_for", x.WaitsFor)...)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

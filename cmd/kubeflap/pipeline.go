@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -53,8 +52,6 @@ type pipeline struct {
 	started time.Time
 	// mu ensures that transitions are distributed in the order in which the tracker returns them.
 	mu sync.Mutex
-	// finished is set at the end of a recording.
-	finished atomic.Bool
 }
 
 // reporter prints or logs transitions and incidents. The pipeline never calls it concurrently.
@@ -233,7 +230,6 @@ func (p *pipeline) finish() {
 	p.distribute(p.tracker.Settle())
 	t := p.now()
 	p.report(t, p.incidents.LastNotices(t))
-	p.finished.Store(true)
 }
 
 // cluster returns the pipeline's data for the web pages.
@@ -258,7 +254,7 @@ func (p *pipeline) read(cluster string) web.State {
 	all, displaced := p.withEarlier(p.incidents.Overview(t))
 	displaced.Add(p.incidents.Displaced(t))
 	s := web.State{
-		AsOf: t, Incidents: all, Displaced: displaced, Finished: p.finished.Load(), Started: p.started, Coverage: p.tracker.Coverage(t),
+		AsOf: t, Incidents: all, Displaced: displaced, Started: p.started, Coverage: p.tracker.Coverage(t),
 		GracePeriods: p.gracePeriods(cluster),
 	}
 	if p.journal != nil {

@@ -100,14 +100,14 @@ func TestReports(t *testing.T) {
 			// node-3 is silent for 47 s. Its kubelet never sets a pod to Ready again, until somebody deletes the pod.
 			file: "pod-stays-unready-after-node-recovery",
 			from: map[int]string{0: `^$`, 360: `^node 3$`},
-			then: map[int]string{420: `"remedy":"git/lab waits for the Ready condition of pod git/lab-5d401-9fe7d, .* Delete the pod, or restart the kubelet on node-3`, 1705: ``},
+			then: map[int]string{420: `"remedy":"Delete the pod, or restart the kubelet on node-3.*"waits_for":"git/lab waits for the Ready condition of pod git/lab-5d401-9fe7d,`, 1705: ``},
 			says: `git/lab waited 22m33s for the Ready condition of pod git/lab-5d401-9fe7d, although its containers and node-3 are ready`,
 		},
 		{
 			// The condition of a readiness gate is missing for 1000 s.
 			file:  "readiness-gate-condition-comes-late",
 			from:  map[int]string{0: `^$`, 360: `^workload pay/`},
-			then:  map[int]string{361: `"remedy":"pay/pay waits for a readiness gate of pod pay/pay-5d401-0a384 .* Check the controller that sets`, 1306: ``},
+			then:  map[int]string{361: `"remedy":"Check the controller that sets.*"waits_for":"pay/pay waits for a readiness gate of pod pay/pay-5d401-0a384 `, 1306: ``},
 			never: `nothing replaced them|"planned","holds":"yes"|"node","holds":"yes"`,
 			says:  `pay/pay waited 16m40s for a readiness gate of pod pay/pay-5d401-0a384 \(target-health.example.com/pay has no condition\)`,
 		},

@@ -161,7 +161,7 @@ func (w *storyWatcher) verdictMetrics(all []pageIncident) (got, want string) {
 	}
 	for i := range all {
 		x := &all[i]
-		if x.Withdrawn != "" || x.State == "ended" && w.cluster.now.Sub(*x.End) > 10*time.Minute {
+		if x.Withdrawn != "" || x.State == "resolved" && w.cluster.now.Sub(*x.End) > 10*time.Minute {
 			continue
 		}
 		if x.Scope == "control_plane" || x.Scope == "node" {
@@ -257,7 +257,7 @@ func (x *scenario) checkEnd(w *storyWatcher) {
 	var page bytes.Buffer
 	for i := range incidents {
 		fmt.Fprintln(&page, incidents[i].Summary, incidents[i].Remedy, incidents[i].Considered, incidents[i].Evidence)
-		if x.over && incidents[i].State != "ended" {
+		if x.over && incidents[i].State != "resolved" {
 			w.t.Errorf("%s is %s in the end", &incidents[i], incidents[i].State)
 		}
 	}

@@ -70,7 +70,11 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 	t.line(at, at, incidentLine(n))
 	over := n.Kind == incident.Dropped || n.Kind == incident.Ongoing || n.Kind == incident.Ended
 	if x := &n.Incident; over && x.Remedy != "" && x.Withdrawn == "" {
-		fmt.Fprintf(t.out, "%*s%s\n", remedyIndent, "", phrase.Wrap("Remedy: "+x.Remedy, remedyIndent, remedyWidth))
+		text := "Remedy: " + x.Remedy
+		if x.WaitsFor != "" {
+			text = x.WaitsFor + ". " + text
+		}
+		fmt.Fprintf(t.out, "%*s%s\n", remedyIndent, "", phrase.Wrap(text, remedyIndent, remedyWidth))
 	}
 }
 
@@ -113,11 +117,11 @@ func incidentLine(n incident.Notice) string {
 		if x.Withdrawn != "" {
 			return "<<< " + x.Summary
 		}
-		return fmt.Sprintf("<<< RESOLVED after %s: verdict %s. %s", phrase.Duration(x.End.Sub(x.Start)), x.Verdict, x.Summary)
+		return fmt.Sprintf("<<< RESOLVED after %s: %s Verdict: %s.", phrase.Duration(x.End.Sub(x.Start)), x.Summary, x.Words())
 	case incident.Merged:
 		return fmt.Sprintf("<<< MERGED: %s %s is part of the incident of the %s", x.Scope, x.Subject, n.IntoSubject)
 	case incident.Ongoing, incident.Dropped:
-		return fmt.Sprintf("<<< STILL %s: verdict %s. %s", strings.ToUpper(string(x.State)), x.Verdict, x.Summary)
+		return fmt.Sprintf("<<< STILL %s: %s Verdict: %s.", strings.ToUpper(string(x.State)), x.Summary, x.Words())
 	}
-	return fmt.Sprintf(">>> INCIDENT, verdict %s: %s", x.Verdict, x.Summary)
+	return fmt.Sprintf(">>> INCIDENT: %s Verdict: %s.", x.Summary, x.Words())
 }

@@ -63,7 +63,7 @@ func TestTheControlPlaneComesBeforeAnUnsafeGracePeriod(t *testing.T) {
 
 func TestEachVerdictHasItsText(t *testing.T) {
 	for _, v := range verdict.All() {
-		if ToFix(v) == "" {
+		if v.Words() == "" {
 			t.Errorf("%s lacks a text", v)
 		}
 	}

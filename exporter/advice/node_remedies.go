@@ -81,7 +81,7 @@ func (n LostNodes) Fix() (text string, saysGrace bool) {
 	case n.Verdict == verdict.ControllerManager:
 		text = "Check the kube-controller-manager: its CPU, its API rate limits (--kube-api-qps, --kube-api-burst), watch errors in its log, and leader changes (kubectl -n kube-system get lease kube-controller-manager). The heartbeats of " + n.Names + " were on time, so neither the nodes nor etcd are at fault."
 	case n.Verdict == verdict.Undecided:
-		text = "The evidence does not show which component is at fault. To find out: " + n.Command
+		text = "Find out which component is at fault (" + n.Command + "), because the evidence does not show it."
 	case n.Verdict != verdict.Node: // no verdict about nodes
 	case n.ClockSetBack:
 		text = "Repair the time synchronization of " + n.Names + " (chronyc tracking), and let it slew the clock instead of setting it back. The kubelet and the network are healthy: " +

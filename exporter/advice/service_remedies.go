@@ -19,27 +19,28 @@ type causeText struct {
 }
 
 const (
-	removeSelector = "Remove the selector of Service {name}: it matches no pod, and the endpoints controller removes manually managed addresses of a Service with a selector. "
+	patchSelector  = `kubectl -n {namespace} patch service {object} --type=json -p '[{"op":"remove","path":"/spec/selector"}]'`
+	removeSelector = "Remove the selector of Service {name} (" + patchSelector + "): it matches no pod, and the endpoints controller removes manually managed addresses of a Service with a selector. "
 	knownManager   = "If the manager is meant to add addresses, pass its name to --endpoints.known-manager."
-	findNode       = "A node with pods of {name} was lost or not Ready, but kubeflap does not know which one. Check the Ready conditions of the nodes."
+	findNode       = "Check the Ready conditions of the nodes (kubectl get nodes): a node with pods of {name} was lost or not Ready, but kubeflap does not know which one."
 )
 
 // causeTexts holds the texts of all causes. Remedies for workloads and Services come from this table only.
 var causeTexts = [cause.Count]causeText{
 	cause.Unknown: {
 		happened: "pods of {owner} lost addresses for an unknown reason",
-		remedy:   "The evidence does not show the cause. Look at the events of {name} (kubectl get events -n {namespace}), and report the problem to the kubeflap project, with a recording.",
+		remedy:   "Look at the events of {name} (kubectl -n {namespace} get events), because the evidence does not show the cause. Please report the problem to the kubeflap project, with a recording.",
 	},
 	cause.NodeHeartbeatLost: {happened: "a node with pods of {owner} was lost", remedy: findNode},
 	cause.NodeNotReady:      {happened: "a node with pods of {owner} was not Ready", remedy: findNode},
 	cause.KubeletRestart:    {happened: "the kubelet of a node with pods of {owner} restarted", remedy: findNode},
 	cause.ProbeFailed: {
 		happened: "readiness probes failed in pods of {owner}",
-		remedy:   "Check what the readiness probe of {name} reports (kubectl describe pod) and whether its timeout is long enough and its failureThreshold high enough. A probe that depends on a shared component takes all pods out of rotation at once.",
+		remedy:   "Check what the readiness probe of {name} reports (kubectl -n {namespace} describe pods) and whether its timeout is long enough and its failureThreshold high enough. A probe that depends on a shared component takes all pods out of rotation at once.",
 	},
 	cause.ContainerExit: {
 		happened: "containers exited in pods of {owner}",
-		remedy:   "Find out why the containers of {name} exited: check kubectl logs --previous, the exit code, the memory limit (OOMKilled) and the liveness probe.",
+		remedy:   "Find out why the containers of {name} exited: check the log (kubectl -n {namespace} logs --previous POD), the exit code, the memory limit (OOMKilled) and the liveness probe.",
 	},
 	cause.InPlaceUpdate: {
 		happened: "an in-place update of {name} took its addresses out of rotation one by one",
@@ -69,7 +70,7 @@ var causeTexts = [cause.Count]causeText{
 		remedy:        removeSelector + "Then write the Endpoints again. The grace period and the API rate limits are not at fault.",
 		pending:       "Service {name} has a selector, so the endpoints controller will remove its manually managed addresses",
 		pendingRemedy: removeSelector + "If you do not, the next sync of the Service or a restart of the kube-controller-manager removes these addresses.",
-		advice:        `remove the selector: kubectl -n {namespace} patch service {name} --type=json -p '[{"op":"remove","path":"/spec/selector"}]'`,
+		advice:        "remove the selector: " + patchSelector,
 		why: "the endpoints controller owns the Endpoints of a Service with a selector: " +
 			"at its next sync it replaces manually managed addresses with the addresses of matching pods, and no pod matches.",
 	},
@@ -143,9 +144,9 @@ func (a Affected) texts() (happened, remedy string) {
 			"Find out who deleted {nodes}: the cloud, the autoscaler or an administrator. If machines are removed on purpose, drain them first. In any case, {name} needs replicas on several nodes."
 	case a.Vanished:
 		return "pods of {owner} lost addresses while kubeflap was not watching",
-			"kubeflap did not see the cause. Look at the events of {name} (kubectl get events -n {namespace})."
+			"Look at the events of {name} (kubectl -n {namespace} get events), because kubeflap did not see the cause."
 	case a.Replaced && a.Cause == cause.PodDeleted:
-		return "pods of {owner} were replaced again and again", "Find out what deletes the pods of {name} again and again. The events of the pods (kubectl get events -n {namespace}) and the audit log show who. For a static pod, look at the kubelet's log and at the manifests on the node."
+		return "pods of {owner} were replaced again and again", "Find out what deletes the pods of {name} again and again: the events (kubectl -n {namespace} get events) and the audit log show who. For a static pod, look at the kubelet's log and at the manifests on the node."
 	case a.Resolved && a.Pending:
 		return "Service {name} had manually managed addresses, and a selector that matched no pod", text.pendingRemedy
 	case a.Resolved:
@@ -201,5 +202,5 @@ func (a Affected) fill(text string) string {
 		nodes = "Nodes "
 	}
 	return strings.NewReplacer("{name}", a.Name, "{owner}", strings.TrimPrefix(a.Name, "the pods of "), "{namespace}", a.Namespace,
-		"{nodes}", nodes+phrase.Some(a.DeletedNodes)).Replace(text)
+		"{object}", a.Name[strings.LastIndexByte(a.Name, '/')+1:], "{nodes}", nodes+phrase.Some(a.DeletedNodes)).Replace(text)
 }

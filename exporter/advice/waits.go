@@ -34,7 +34,7 @@ var waitTexts = map[transition.WaitKind]waitText{
 	},
 	transition.WaitImage: {
 		what: "the image of pod {pod}",
-		now:  "Check the name and the tag of the image, the imagePullSecrets, and whether {node} reaches the registry.",
+		now:  "Check the name and the tag of the image, the imagePullSecrets, and whether {node} reaches the registry (kubectl -n {namespace} describe pod {name}).",
 	},
 	transition.WaitCreate: {
 		what: "a container of pod {pod} to be created",
@@ -42,7 +42,7 @@ var waitTexts = map[transition.WaitKind]waitText{
 	},
 	transition.WaitCrash: {
 		what: "a container of pod {pod} to keep running",
-		now:  "Find out why it exits: check kubectl -n {namespace} logs --previous {name}, the exit code, the memory limit (OOMKilled) and the liveness probe.",
+		now:  "Find out why it exits: check the log (kubectl -n {namespace} logs --previous {name}), the exit code, the memory limit (OOMKilled) and the liveness probe.",
 	},
 	transition.WaitInit: {
 		what: "the init containers of pod {pod}",
@@ -55,7 +55,7 @@ var waitTexts = map[transition.WaitKind]waitText{
 	},
 	transition.WaitProbe: {
 		what: "a readiness probe of pod {pod}",
-		now:  "Check what the readiness and startup probes report (kubectl -n {namespace} describe pod {name}), and what the container waits for (kubectl -n {namespace} logs {name}).",
+		now:  "Check what the readiness and startup probes report (kubectl -n {namespace} describe pod {name}), and what the log says that the container waits for.",
 	},
 	transition.WaitGate: {
 		what: "a readiness gate of pod {pod}",

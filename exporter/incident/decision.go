@@ -35,7 +35,7 @@ func (f *Facts) Decide() (d verdict.Decision) {
 		// The API does not show whether the machines failed or were removed on purpose.
 		because := "the pods were deleted with their Nodes: " + phrase.Some(a.DeletedNodes)
 		return verdict.Decision{
-			Command: "kubectl get events -A --field-selector involvedObject.kind=Node, the autoscaler's log, or the cloud's activity log shows who removed the machines",
+			Command: "kubectl get events -A --field-selector involvedObject.kind=Node # the autoscaler's log or the cloud's activity log shows who removed the machines",
 			Considered: []verdict.Considered{
 				{Verdict: verdict.Node, Holds: verdict.Unknown, Because: because + ". The machines may have failed"},
 				{Verdict: verdict.Planned, Holds: verdict.Unknown, Because: because + ". Somebody may have removed the machines without notice"},
@@ -73,7 +73,7 @@ func (f *Facts) Decide() (d verdict.Decision) {
 		d.Considered = append(d.Considered, verdict.Considered{Verdict: v, Holds: holds, Because: is.because})
 	}
 	if d.Verdict = is.verdict; d.Verdict == verdict.Undecided {
-		d.Command = "kubectl get events -A --field-selector reason!=Pulled; kubectl get endpointslices -o yaml shows who last wrote each slice"
+		d.Command = "kubectl get events -A --field-selector reason!=Pulled # kubectl get endpointslices -o yaml shows who last wrote each slice"
 	}
 	return d
 }

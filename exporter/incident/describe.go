@@ -52,8 +52,8 @@ func (f *Facts) Describe(x *Incident, g advice.GracePeriod, now time.Time) {
 		return
 	}
 	x.Summary, x.Remedy = f.summary(x, now), f.remedy(x, g, now)
-	if _, w, ok := keepsGoing(x); ok {
-		x.WaitsFor = w.What()
+	if service, w, ok := keepsGoing(x); ok {
+		x.WaitsFor = service + " waits for " + w.What()
 	}
 	if first := f.waitRemedy(x); first != "" {
 		x.Remedy = first + " What began the outage: " + x.Remedy

@@ -34,15 +34,21 @@ type State string
 // The states.
 const (
 	// StateRunning means that a node, an address or a Service has not recovered.
-	StateRunning State = "running"
+	StateRunning State = "ongoing"
 	// StatePending means that no address is missing, but the endpoints controller will probably remove some addresses.
 	StatePending State = "pending"
 	// StateRecovered means that everything has recovered, but a new failure would still belong to this incident.
 	StateRecovered State = "recovered"
 	// StateEnded means that the incident is over: everything has stayed recovered, or newer incidents have displaced
 	// this one.
-	StateEnded State = "ended"
+	StateEnded State = "resolved"
 )
+
+// States returns all states.
+func States() []State { return []State{StateRunning, StatePending, StateRecovered, StateEnded} }
+
+// String returns the state as all outputs have it.
+func (s State) String() string { return string(s) }
 
 // MaxNodes and MaxServices are the maximum lengths of an incident's lists of nodes and Services.
 const (

@@ -41,13 +41,13 @@ func keepsGoing(x *Incident) (service string, w advice.Waiting, ok bool) {
 // waitRemedy returns the remedy for what keeps an outage going, or for what kept it going for more than half of its
 // time. It is empty if there is none.
 func (f *Facts) waitRemedy(x *Incident) string {
-	if service, w, ok := keepsGoing(x); ok {
-		return service + " waits for " + w.What() + ". " + w.Remedy(true)
+	if _, w, ok := keepsGoing(x); ok {
+		return w.Remedy(true)
 	}
 	w := f.waited
 	if e := f.effects.of[w.Service]; w.Kind == "" || e == nil || 2*w.Lasted < e.OutageTime || e.OutageTime == 0 {
 		return ""
 	}
 	is := advice.Waiting{Namespace: w.Service.Namespace, Wait: w.Wait}
-	return "For " + phrase.Duration(w.Lasted) + ", " + w.Service.Namespace + "/" + w.Service.Name + " waited for " + is.What() + ". " + is.Remedy(false)
+	return is.Remedy(false) + " For " + phrase.Duration(w.Lasted) + ", " + w.Service.Namespace + "/" + w.Service.Name + " waited for " + is.What() + "."
 }

@@ -60,6 +60,14 @@ func Times(n int) string {
 // character.
 func Sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
+// FirstSentence returns the first sentence of a text, and the rest.
+func FirstSentence(text string) (first, rest string) {
+	if first, rest, found := strings.Cut(text, ". "); found {
+		return first + ".", rest
+	}
+	return text, ""
+}
+
 // Some returns the first name and the number of the others, such as "node-1 and 2 more". It returns "the nodes" for an
 // empty list.
 func Some(names []string) string {

@@ -51,6 +51,16 @@ var texts = [Count]string{
 // String returns the value of the `verdict` label.
 func (v Verdict) String() string { return texts[v] }
 
+var words = [Count]string{
+	Undecided: "undecided", Node: "the node or its kubelet", NodeRebooted: "a reboot of the machine",
+	SharedPath: "etcd, an API server or the network", ControllerManager: "the kube-controller-manager", GracePeriod: "a grace period that is too short",
+	Planned: "a planned departure", EndpointsController: "the Service's selector", ForeignWriter: "another writer of the addresses",
+	ServiceSpec: "a change to the Service", UpdateInPlace: "an in-place update", Workload: "the pods themselves",
+}
+
+// Words returns the verdict in plain words.
+func (v Verdict) Words() string { return words[v] }
+
 // MarshalText returns the value of the `verdict` label.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
@@ -159,4 +169,12 @@ type Decision struct {
 	Etcd bool
 	// Gone reports whether all Nodes were deleted soon after they fell silent. It is only set if Verdict is Undecided.
 	Gone bool
+}
+
+// Words returns the verdict in plain words.
+func (d *Decision) Words() string {
+	if d.Etcd {
+		return "etcd or an API server"
+	}
+	return d.Verdict.Words()
 }

@@ -195,49 +195,43 @@ func TestOneIncident(t *testing.T) {
 	one, none := clusterOf("", log, at(60)), clusterOf("", correlate.New(1), at(0))
 	checkAnswers(t, []answer{
 		{"its evidence", []Cluster{one}, id, 0, []string{
-			"<h3>What happened</h3>", "node-1: no heartbeat for 40s (the whole grace period)", "shop/web has no ready address left", "Remedy", "node_heartbeat_lost", `<rect class="bar outage"`, "<svg",
-		}, []string{"Grace periods", "/api/v1/recording"}},
+			"<h3>First step</h3>", "<summary>Evidence</summary>", "node-1: no heartbeat for 40s (the whole grace period)", "shop/web has no ready address left", "<h3>Verdict: the node or its kubelet</h3>", "node_heartbeat_lost", `<rect class="bar outage"`, "<svg", "Other grace periods",
+		}, []string{"/api/v1/recording"}},
 		{"an unknown ID", []Cluster{none}, "?id=gone", 404, []string{"There is no incident with this ID"}, nil},
 		{"before a replay begins", []Cluster{{Recorded: true, Read: clusterOf("", correlate.New(1), time.Time{}).Read}}, "", 0, []string{"No incidents"}, []string{"0001"}},
 	})
 	one.downloads = true
 	view, _ := answerTo([]Cluster{one}, id[1:])
-	if got, want := view.Cards[0].Recording(), "/api/v1/recording?from=2026-03-01T11%3A50%3A40Z"; got != want {
+	if got, want := view.One.Recording(), "/api/v1/recording?from=2026-03-01T11%3A50%3A40Z"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
-// TestRunningIncidents covers the title, ages and states in live clusters and replays. Replays are shown without ages,
-// which would depend on the user's clock.
-func TestRunningIncidents(t *testing.T) {
+// TestOngoingIncidents covers the title, times and states in live clusters and replays.
+func TestOngoingIncidents(t *testing.T) {
 	blind := brokenWatches("timeout", 0, event.KindPod)
-	live, replayed, finished := []Cluster{several(false)}, []Cluster{several(true)}, []Cluster{but(several(true), func(s *State) { s.Finished = true })}
+	live, replayed := []Cluster{several(false)}, []Cluster{several(true)}
 	all := live[0].Read().Incidents
 	const now = "as of 2026-03-01 13:40:00 UTC"
 	checkAnswers(t, []answer{
 		{"nothing", []Cluster{clusterOf("", correlate.New(1), at(60))}, "", 0, []string{"<title>Incidents · kubeflap</title>"}, nil},
 		{"on another page", live, "?page=3", 0, []string{"<title>(1) Incidents · kubeflap</title>"}, nil},
 		{"another node", live, "?node=nowhere", 0, []string{"<title>(1) Incidents · kubeflap</title>"}, nil},
-		{"another name", live, "?cluster=eu&state=ended", 0, []string{"<title>(1) Incidents · kubeflap</title>"}, nil},
+		{"another name", live, "?cluster=eu&state=resolved", 0, []string{"<title>(1) Incidents · kubeflap</title>"}, nil},
 		{"one that ended", live, "?id=" + all[len(all)-1].ID, 0, []string{"<title>(1) StatefulSet shop/web0 · kubeflap</title>"}, nil},
 		{"blind", []Cluster{clusterOf("", correlate.New(1), at(60), blind...)}, "", 0, []string{"<title>(blind) Incidents · kubeflap</title>"}, nil},
 		{"blind, and one runs", []Cluster{clusterOf("", lostNode("web"), at(60), blind...)}, "", 0, []string{"<title>(1, blind) node node-1 · kubeflap</title>"}, nil},
 		{"one of many", live, "", 0, []string{"<title>(1) Incidents · kubeflap</title>", "2026-03-01 12:00:40", "for 1h39m so far", now}, nil},
-		{"a single one", live, "?state=running", 0, []string{"<title>(1) node node-1 · kubeflap</title>", "2026-03-01 12:00:40", "for 1h39m so far", now}, nil},
-		{"ended ones", live, "?state=ended", 0, []string{"<title>(1) Incidents · kubeflap</title>", " ago</small>", `· <span id="asof">` + now}, nil},
+		{"a single one", live, "?state=ongoing", 0, []string{"<title>(1) node node-1 · kubeflap</title>", "2026-03-01 12:00:40", "for 1h39m so far", now}, nil},
+		{"ended ones", live, "?state=resolved", 0, []string{"<title>(1) Incidents · kubeflap</title>", `· <span id="asof">` + now}, nil},
 		{"a replay", replayed, "", 0, []string{
-			"<title>(1) Incidents", `<strong class="alarm">1 running</strong>, 120 in all`, `running <b>1</b>`, "2026-03-01 12:00:40", "for 1h39m so far", "replay: " + now,
+			"<title>(1) Incidents", `<strong class="state">1 ongoing</strong></span>, 120 in all`, "2026-03-01 12:00:40", "for 1h39m so far", "replay: " + now,
 		}, []string{" ago"}},
-		{"a replay, ended ones", replayed, "?state=ended", 0, []string{"<small>for ", "replay: " + now}, []string{" ago"}},
-		{"at the end", finished, "", 0, []string{
-			"<title>Incidents", `<strong class="warn">1 open at the end of the recording</strong>, 120 in all`, `<span class="state">open</span> <small>at the end of the recording</small>`,
-			"for at least ", `<span class="state">open at the end of the recording</span>`,
-		}, []string{"1 running"}},
-		{"at the end, ended ones", finished, "?state=ended", 0, []string{"<title>Incidents · kubeflap</title>"}, nil},
+		{"a replay, ended ones", replayed, "?state=resolved", 0, []string{"<small>for ", "replay: " + now}, []string{" ago"}},
 	})
 }
 
-// TestGracePeriods checks that the page shows the same table as the API, for each cluster.
+// TestGracePeriods checks that the page of an incident about heartbeats shows the same table as the API.
 func TestGracePeriods(t *testing.T) {
 	two := []Cluster{clusterOf("one", lostNode("web"), at(60)), clusterOf("two", lostNode("api"), at(60))}
 	_, body := get(t, serverOf(t, two...), api.Path+"?cluster=two", nil)
@@ -253,8 +247,8 @@ func TestGracePeriods(t *testing.T) {
 		s.GracePeriods = controlplane.Table{Rows: []controlplane.Row{}, Notes: advice.NotesOn(&controlplane.Table{}, advice.GracePeriod{Period: time.Minute})}
 	})
 	checkAnswers(t, []answer{
-		{"two clusters", two, "", 0, append(table.Notes,
-			`<section id="graces-one">`, "<h2>Grace periods in two</h2>", "all silences since 2026-03-01 12:00:00 UTC",
+		{"a list", two, "", 0, nil, []string{"Other grace periods"}},
+		{"an incident", two, "?cluster=two", 0, append(table.Notes, "<summary>Other grace periods</summary>", "all silences since 2026-03-01 12:00:00 UTC",
 			`<tr><th scope="row">40s</th><td>1</td><td>1</td><td>45s</td></tr>`, `<tr><th scope="row">50s</th><td>0</td><td>0</td><td>55s</td></tr>`), nil},
 		{"without heartbeats", []Cluster{unknown}, "", 0, []string{"kubeflap cannot see the heartbeats of nodes"}, []string{"Dead node"}},
 	})
@@ -283,7 +277,7 @@ func TestBadParametersAreOneClear400(t *testing.T) {
 		"no escape":                {"node=a&namespace=%zz", `alformed query: parameter "namespace"`},
 		"a semicolon":              {"service=shop;a", `alformed query: parameter "service": invalid semicolon`},
 		"no escape in a name":      {"%zz=a", `alformed query: parameter "%zz"`},
-		"no state":                 {"state=broken", `arameter state: "broken" is not one of running, pending, recovered, ended`},
+		"no state":                 {"state=broken", `arameter state: "broken" is not one of ongoing, pending, recovered, resolved, withdrawn`},
 		"no verdict":               {"verdict=me", `arameter verdict: "me" is not one of undecided, node, node_rebooted`},
 		"a mistyped cluster":       {"cluster=tow", `arameter cluster: "tow" is not one of one, two`},
 	} {

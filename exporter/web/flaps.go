@@ -8,18 +8,18 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 //go:embed page
 var files embed.FS
-
-// maxCards is the maximum number of cards below the table.
-const maxCards = 10
 
 // flapsPage holds the template data of /flaps.
 type flapsPage struct {
@@ -31,26 +31,24 @@ type flapsPage struct {
 	// Before is set if the page's period begins before kubeflap started to watch. Future is set if the page's period
 	// has not begun.
 	Before, Future bool
-	// Known is the number of incidents that match the query, regardless of state and verdict. Total is the number of
-	// incidents that also match the state and the verdict, and Counts has their numbers by clusterIncident.StateText.
-	Known, Total     int
-	Counts           map[string]int
-	States, Verdicts []choice
-	// Rows are the incidents in the table. Cards are the incidents with a card below the table.
-	Rows, Cards  []clusterIncident
-	Paging       paging
-	CardsLeftOut int
+	// Total is the number of incidents that match the query, and Counts has their numbers by state.
+	Total  int
+	Counts map[string]int
+	// Rows are the incidents in the list. One is the only incident that matches the query, or nil.
+	Rows   []clusterIncident
+	One    *clusterIncident
+	Paging paging
 	// Clusters are the choices for the cluster.
 	Clusters []string
-	// Detailed is set if the page shows a single incident with its evidence.
-	Detailed bool
 }
 
 // Missing returns a sentence for each reason why incidents may be missing.
 func (p *flapsPage) Missing() []string { return p.Coverage.Missing(p.Query.From) }
 
-// Causes returns the choices for the cause.
-func (p *flapsPage) Causes() []string { return api.Causes() }
+// Causes, States and Verdicts return the choices for these filters.
+func (p *flapsPage) Causes() []string            { return api.Causes() }
+func (p *flapsPage) States() []string            { return api.States() }
+func (p *flapsPage) Verdicts() []verdict.Verdict { return verdict.All() }
 
 func flapsHandler(clusters []Cluster, logger *slog.Logger) http.HandlerFunc {
 	page := template.Must(template.New("flaps.html").Funcs(template.FuncMap{"moment": phrase.Moment, "clock": phrase.Clock}).ParseFS(files, "page/flaps.html"))
@@ -112,59 +110,55 @@ func viewOf(clusters []Cluster, q api.Query) *flapsPage {
 	return view
 }
 
-// list fills in the incidents that match the query's state and verdict.
+// list fills in the incidents that match the query.
 func (p *flapsPage) list(all []clusterIncident) {
 	var shown []clusterIncident
-	byState, byVerdict := map[string]int{}, map[string]int{}
 	for _, x := range all {
-		state, verdict := p.Query.MatchesState(x.Incident), p.Query.MatchesVerdict(x.Incident)
-		if verdict {
-			byState[x.State]++
-		}
-		if state {
-			byVerdict[x.Verdict]++
-		}
-		if state && verdict {
+		if p.Query.MatchesState(x.Incident) && p.Query.MatchesVerdict(x.Incident) {
 			shown = append(shown, x)
-			p.Counts[x.StateText()]++
+			p.Counts[x.State]++
 		}
 	}
-	p.States, p.Verdicts = choicesOf(p.Query, "state", p.Query.State, api.States(), byState), choicesOf(p.Query, "verdict", p.Query.Verdict, api.Verdicts(), byVerdict)
-	p.Known, p.Total, p.Paging = len(all), len(shown), pagingOf(p.Query, len(shown))
+	p.Total, p.Paging = len(shown), pagingOf(p.Query, len(shown))
 	shown = shown[p.Paging.First-1 : p.Paging.Last]
-	if p.Detailed = p.Total == 1 && len(shown) == 1; !p.Detailed {
+	for i := range shown {
+		shown[i] = shown[i].complete()
+	}
+	if p.Total != 1 || len(shown) != 1 {
 		p.Rows = shown
+		return
 	}
-	for _, x := range shown {
-		switch {
-		case !p.Detailed && x.State == string(incident.StateEnded):
-		case len(p.Cards) == maxCards:
-			p.CardsLeftOut++
-		default:
-			p.Cards = append(p.Cards, x.complete())
-		}
-	}
+	p.One = &shown[0]
 }
 
-// title returns the page title, which browser tabs show. It starts with the number of running incidents, and with
+// GraceTable returns the comparison of grace periods in the cluster of an incident about heartbeats, or nil.
+func (p *flapsPage) GraceTable() *controlplane.Table {
+	i := slices.IndexFunc(p.GracePeriods, func(t controlplane.Table) bool { return t.Cluster == p.One.Cluster })
+	if i < 0 || p.One.Cause != cause.NodeHeartbeatLost.String() {
+		return nil
+	}
+	return &p.GracePeriods[i]
+}
+
+// title returns the page title, which browser tabs show. It starts with the number of ongoing incidents, and with
 // "blind" if some resources are not watched. Of all filters, only the cluster affects this number.
 func (p *flapsPage) title(every []clusterIncident) string {
-	running, title := 0, "Incidents · kubeflap"
+	ongoing, title := 0, "Incidents · kubeflap"
 	for _, x := range every {
-		if p.Query.MatchesCluster(x.Cluster) && x.StateText() == string(incident.StateRunning) {
-			running++
+		if p.Query.MatchesCluster(x.Cluster) && x.State == string(incident.StateRunning) {
+			ongoing++
 		}
 	}
-	if p.Detailed {
-		title = p.Cards[0].What() + " · kubeflap"
+	if p.One != nil {
+		title = p.One.What() + " · kubeflap"
 	}
 	switch blind := len(p.Coverage.NotWatched) > 0; {
-	case blind && running > 0:
-		return fmt.Sprintf("(%d, blind) %s", running, title)
+	case blind && ongoing > 0:
+		return fmt.Sprintf("(%d, blind) %s", ongoing, title)
 	case blind:
 		return "(blind) " + title
-	case running > 0:
-		return fmt.Sprintf("(%d) %s", running, title)
+	case ongoing > 0:
+		return fmt.Sprintf("(%d) %s", ongoing, title)
 	}
 	return title
 }

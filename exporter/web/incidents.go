@@ -36,8 +36,6 @@ type State struct {
 	Incidents []incident.Incident
 	// Displaced counts the incidents that were dropped to make room for newer ones.
 	Displaced incident.Displaced
-	// Finished is set when a replay has reached the end of its recording.
-	Finished bool
 	// Started is the start time of this process. It is zero in a replay.
 	Started time.Time
 	// Coverage says when the resources were watched.
@@ -57,8 +55,6 @@ type clusterIncident struct {
 	outline *incident.Incident
 	cluster *Cluster
 	asOf    time.Time
-	// finished is set if the incident comes from a recording that has ended. The incident can then no longer change.
-	finished bool
 }
 
 // read returns the outlines of all incidents, sorted by incident.Compare, and the API document without incidents. The
@@ -74,7 +70,7 @@ func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterI
 		}
 		for j := range s.Incidents {
 			x := api.Of(c.Name, s.AsOf, &s.Incidents[j])
-			every = append(every, clusterIncident{&x, &s.Incidents[j], c, s.AsOf, s.Finished})
+			every = append(every, clusterIncident{&x, &s.Incidents[j], c, s.AsOf})
 		}
 		if q.MatchesCluster(c.Name) {
 			addCoverage(&answer.Coverage, c.Name, &s, q)

@@ -127,7 +127,7 @@ func TestFiltersOfTheURL(t *testing.T) {
 	for query, want := range map[string]int{
 		"": 2, "?namespace=shop&service=web": 1, "?namespace=bank&service=web": 0, "?namespace=shop": 2, "?node=node-1": 2, "?node=node-2": 0,
 		"?cause=node_heartbeat_lost": 2, "?cause=probe_failed": 0, "?cluster=two": 1, "?id=20260301-120040000-ef14ebfa": 0,
-		"?state=running": 2, "?state=ended": 0, "?verdict=node&cluster=one": 1, "?verdict=shared_path": 0,
+		"?state=ongoing": 2, "?state=resolved": 0, "?verdict=node&cluster=one": 1, "?verdict=shared_path": 0,
 		"?to=2026-03-01T12:00:39Z": 0, "?from=2026-03-01T12:00:59Z": 2, "?from=1772366400&to=1772366460": 2, "?from=1772366400.5&to=1772366460.25": 2,
 		"?namespace=&service=web&node=&cause=&from=2026-03-01T12:00&to=": 1, // as a form sends it
 	} {

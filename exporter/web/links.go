@@ -2,76 +2,18 @@ package web
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-)
-
-const (
-	running = string(incident.StateRunning)
-	pending = string(incident.StatePending)
 )
 
 // recordedAround is how much time a recording includes before and after its incident.
 const recordedAround = 10 * time.Minute
 
-// isOpen reports whether the incident was still ongoing when its recording ended.
-func (x *clusterIncident) isOpen() bool {
-	return x.finished && (x.State == running || x.State == pending)
-}
-
-// StateText returns the state in words. It is "open" for incidents that were ongoing when their recording ended.
-func (x *clusterIncident) StateText() string {
-	if x.isOpen() {
-		return "open"
-	}
-	return x.Incident.StateText()
-}
-
-// StateNote returns details about the state. For recordings, it contains no ages, because ages depend on the user's
-// clock.
-func (x *clusterIncident) StateNote() string {
-	switch {
-	case x.isOpen() && x.State == pending:
-		return "at the end of the recording; nothing was lost yet"
-	case x.isOpen():
-		return "at the end of the recording"
-	case x.State == pending:
-		return "nothing is lost yet"
-	case x.End != nil && !x.cluster.Recorded:
-		return phrase.Duration(x.asOf.Sub(*x.End)) + " ago"
-	}
-	return ""
-}
-
-// Since returns the start of the incident.
-func (x *clusterIncident) Since() string { return x.Start.Format(time.DateTime) }
-
-// For returns the duration of the incident.
-func (x *clusterIncident) For() string {
-	switch {
-	case x.isOpen():
-		return "for at least " + x.Lasted()
-	case x.End == nil:
-		return "for " + x.Lasted() + " so far"
-	}
-	return "for " + x.Lasted()
-}
-
-// Down reports whether one of the incident's Services currently has no ready address.
-func (x *clusterIncident) Down() bool {
-	return slices.ContainsFunc(x.Services, func(s api.Service) bool { return s.Down })
-}
-
 // Drawing returns the timeline.
-func (x *clusterIncident) Drawing(inList bool) *api.Drawing {
-	return api.Draw(x.Incident, x.asOf, inList)
-}
+func (x *clusterIncident) Drawing() *api.Drawing { return api.Draw(x.Incident, x.asOf) }
 
 // Link returns a link that works at every replica, even at one that started during the incident.
 func (x *clusterIncident) Link() string {

@@ -21,7 +21,7 @@ import (
 // The demo's five recordings have seven incidents. Two are ongoing at the end.
 const (
 	inAll   = 7
-	running = 2
+	ongoing = 2
 )
 
 // get returns the body of a page, or an empty string if the server does not answer.
@@ -157,10 +157,11 @@ func TestTheOneOnCallFindsTheIncident(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Navigate(base + "/flaps"))
 		p.expectIncidents(inAll)
-		for what, elements := range map[string]string{"row": "table.list tbody tr", "card": "article.card"} {
-			p.expect("the state of each "+what, `[...document.querySelectorAll("`+elements+`")].map(c => c.classList[c.classList.length-1]).join(" ")`,
-				"^"+strings.Repeat("running ", running)+"recovered")
-		}
+		p.expect("the state of each row", `[...document.querySelectorAll("table.list tbody tr")].map(row => row.className).join(" ")`,
+			"^"+strings.Repeat("ongoing ", ongoing)+"recovered")
+		p.expect("the first row", `document.querySelector("table.list tbody tr").innerText.replace(/\s+/g, " ")`,
+			"^ongoing for [0-9.]+s so far 2026-11-23 .* Service kube-system/kube-controller-manager all manually managed addresses .*the Service's selector Remove the selector of Service")
+		p.expect("code words on the list", `document.querySelector("table.list").innerText.match(/[a-z]+_[a-z]+/)`, "^null$")
 	})
 	t.Run("a filter selects incidents and changes the URL", func(t *testing.T) {
 		p.t = t
@@ -172,11 +173,15 @@ func TestTheOneOnCallFindsTheIncident(t *testing.T) {
 	})
 	t.Run("an opened incident shows the chain and the remedy", func(t *testing.T) {
 		p.t = t
-		p.run(chromedp.Click(`table.list tbody tr:first-child a`), chromedp.WaitVisible(`.chain`))
+		p.run(chromedp.Click(`table.list tbody tr:first-child a`), chromedp.WaitVisible(`.remedy`))
 		p.expectIncidents(1)
+		p.expect("the order", `[...document.querySelectorAll("article h2, article h3, article pre, article svg, article summary")].map(e => e.localName + " " + (e.localName === "h3" ? e.innerText : "")).join("; ")`,
+			"^h2 ; h3 First step; .*svg ; h3 Verdict: .*; summary ;")
+		p.expect("whether the evidence is folded", `document.querySelector(".chain").checkVisibility({contentVisibilityAuto: true, visibilityProperty: true}) && document.querySelector(".more").open`, "^false$")
+		p.run(chromedp.Click(".more summary"))
 		p.between("the number of chain links", `document.querySelectorAll(".chain li").length`, 5, 100)
 		p.between("the width of the timeline's first bar", `document.querySelector("svg.timeline .bar").getBoundingClientRect().width`, 0.1, 1200)
-		p.expect("the remedy", `document.querySelector(".remedy").textContent`, "^Remedy")
+		p.expect("the remedy", `document.querySelector(".remedy").textContent`, "First step")
 	})
 	t.Run("an alert's link leads to exactly its incident", func(t *testing.T) {
 		p.t = t

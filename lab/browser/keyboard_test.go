@@ -36,13 +36,11 @@ func TestThePageWorksWithAKeyboard(t *testing.T) {
 			t.Errorf("%s: the Tab key reaches\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	t.Run("choose a filter and open an incident", func(t *testing.T) {
+	t.Run("open the first incident", func(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Navigate(base+"/flaps"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab))
-		p.expect("the focus after the skip link", "document.activeElement.id", "^state-all$")
-		p.run(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`#state-running[aria-current]`))
-		p.expectIncidents(running)
-		p.run(chromedp.Focus("table.list tbody a"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".chain"))
+		p.expect("the focus after the skip link", "document.activeElement === document.querySelector('table.list tbody a')", "^true$")
+		p.run(chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".remedy"))
 		p.expectIncidents(1)
 	})
 }

@@ -13,12 +13,12 @@ import (
 func everyPage(t *testing.T) map[string]string {
 	t.Helper()
 	incidents, blind := value(t, incidents), value(t, blind)
-	id := regexp.MustCompile(`"id": "([^"]*)"`).FindStringSubmatch(get(t, incidents+"/api/v1/incidents?state=running"))
+	id := regexp.MustCompile(`"id": "([^"]*)"`).FindStringSubmatch(get(t, incidents+"/api/v1/incidents?state=ongoing"))
 	if id == nil {
 		t.Fatal("no incident is ongoing")
 	}
 	return map[string]string{
-		"list": incidents + "/flaps", "one": incidents + "/flaps?cluster=3-control-plane-stall", "running": incidents + "/flaps?id=" + id[1],
+		"list": incidents + "/flaps", "one": incidents + "/flaps?cluster=3-control-plane-stall", "ongoing": incidents + "/flaps?id=" + id[1],
 		"filtered": incidents + "/flaps?verdict=node&from=2026-01-01T00:00:00.5Z", "empty": incidents + "/flaps?node=none", "error": incidents + "/flaps?from=yesterday",
 		"many": blind + "/flaps", "last": blind + "/flaps?page=10", "blind": blind + "/flaps?node=none", "none": blind + "/flaps?page=11",
 	}
@@ -30,7 +30,7 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 	// The pages that do not exist return an error, which the browser logs.
 	p.offline.Store(true)
 	backgrounds := map[string]bool{}
-	for _, width := range []int64{360, 1280} {
+	for _, width := range []int64{320, 390, 768, 1024, 1280} {
 		for _, colours := range []string{"light", "dark"} {
 			t.Run(fmt.Sprintf("%d pixels, %s", width, colours), func(t *testing.T) {
 				p.t = t
@@ -42,10 +42,11 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 					p.run(chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = false)`, nil))
 					p.save(fmt.Sprintf("%s-%d-%s", name, width, colours))
 				}
-				// Cause, effect and remedy must be visible without scrolling, and so must the first incident of the table.
-				for name, last := range map[string]string{"one": ".remedy", "list": "table.list tbody tr"} {
+				// What happened and the first step must be visible without scrolling, also for the first incident of the list.
+				for name, last := range map[string]string{"one": ".remedy h3 + p", "list": "table.list tbody .first"} {
 					p.run(chromedp.Navigate(pages[name]))
 					p.between("the end of the first "+last, `document.querySelector("`+last+`").getBoundingClientRect().bottom`, 1, 800)
+					p.expect("the narrowest cell", `Math.min(...[...document.querySelectorAll("table.list td")].map(e => e.getBoundingClientRect().width)) >= 100`, "^true$")
 				}
 				backgrounds[p.text("getComputedStyle(document.body).backgroundColor")] = true
 			})
@@ -101,6 +102,5 @@ func TestTheBannerWhileKubeflapIsBlind(t *testing.T) {
 	}
 	p.run(chromedp.Navigate(pages["list"]))
 	p.between("the number of banners while all watches work", `document.querySelectorAll(".banner").length`, 0, 0)
-	// No incident is ongoing after the demo, so the title has no prefix.
-	p.expect("the title", "document.title", "^Incidents · kubeflap$")
+	p.expect("the title", "document.title", `^\(2\) Incidents · kubeflap$`)
 }

@@ -35,7 +35,7 @@ func TestLossesHaveTheirCause(t *testing.T) {
 
 func TestAllIncidentsMustBeToldAndNoOther(t *testing.T) {
 	of := func(verdict, subject string) compare.Incident {
-		return compare.Incident{State: "running", Scope: "node", Verdict: verdict, Subject: subject, Remedy: "look", Considered: []compare.Considered{
+		return compare.Incident{State: "ongoing", Scope: "node", Verdict: verdict, Subject: subject, Remedy: "look", Considered: []compare.Considered{
 			{Verdict: "shared_path", Holds: "unknown", Because: "two together"}, {Verdict: verdict, Holds: "yes", Because: "alone"},
 		}}
 	}

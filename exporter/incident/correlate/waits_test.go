@@ -40,17 +40,19 @@ func TestWhatKeepsAnOutageGoing(t *testing.T) {
 		t.Errorf("too early: %s", x.Remedy)
 	}
 	name := strings.TrimPrefix(web.Namespace+"/web-1", "/")
-	theOne(80, "the image of pod "+name+" (container app: ImagePullBackOff)", web.Namespace+"/web waits for the image of pod "+name)
+	theOne(80, web.Namespace+"/web waits for the image of pod "+name+" (container app: ImagePullBackOff)", "Check the name and the tag of the image")
 	b.at(200).is(event.Modified, waitingPod("web-1", "CreateContainerConfigError"))
-	theOne(220, "a container of pod "+name+" to be created (container app: CreateContainerConfigError)", web.Namespace+"/web waits for a container")
+	theOne(220, web.Namespace+"/web waits for a container of pod "+name+" to be created (container app: CreateContainerConfigError)", "Fix what the kubelet reports")
 	b.at(240).is(event.Modified, waitingPod("web-1", ""), aSlice("s", "web-1"))
-	x := theOne(500, "", "For 3m10s, "+web.Namespace+"/web waited for the image of pod")
+	x := theOne(500, "", "Check the name and the tag of the image")
 	for _, want := range []string{"waited 3m10s for the image", "waited 40s for a container"} {
 		if !slices.ContainsFunc(x.Evidence, func(e incident.Evidence) bool { return strings.Contains(e.Text, want) }) {
 			t.Errorf("no evidence %q in %v", want, x.Evidence)
 		}
 	}
-	if !strings.Contains(x.Remedy, " What began the outage: ") {
-		t.Errorf("the remedy does not say what began the outage: %s", x.Remedy)
+	for _, want := range []string{" For 3m10s, " + web.Namespace + "/web waited for the image of pod", " What began the outage: "} {
+		if !strings.Contains(x.Remedy, want) {
+			t.Errorf("the remedy does not say %q: %s", want, x.Remedy)
+		}
 	}
 }

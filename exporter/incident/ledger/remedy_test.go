@@ -22,7 +22,7 @@ var names = map[verdict.Verdict]string{
 	verdict.ControllerManager: "the kube-controller-manager: its CPU|runs the kube-controller-manager",
 	verdict.GracePeriod:       "so less than 20s is always unsafe|sets the grace period of",
 	verdict.Planned:           "Nothing is at fault",
-	verdict.Undecided:         "The evidence does not show",
+	verdict.Undecided:         "the evidence does not show",
 }
 
 // acquits holds words in a remedy that would contradict the verdict.

@@ -154,14 +154,14 @@ func (w *weighing) command() string {
 	unclear := slices.IndexFunc(w.own, func(s *silence.Silence) bool { return s.Again == transition.MachineUnclear })
 	switch {
 	case w.facts[announced].is == unknown:
-		return "kubectl get node " + w.own[0].Node + " -o yaml --show-managed-fields shows when somebody cordoned or tainted it"
+		return "kubectl get node " + w.own[0].Node + " -o yaml --show-managed-fields # shows when somebody cordoned or tainted it"
 	case w.facts[leasesUnseen].is == yes:
-		return "kubectl -n kube-node-lease get leases shows when each node last renewed its Lease; grant kubeflap get, list and watch on Leases"
+		return "kubectl -n kube-node-lease get leases # shows when each node last renewed its Lease; grant kubeflap get, list and watch on Leases"
 	case unclear >= 0:
-		return "journalctl --list-boots on " + w.own[unclear].Node + "; a boot from before the silence shows that the machine was not replaced"
+		return "journalctl --list-boots # on " + w.own[unclear].Node + "; a boot from before the silence shows that the machine was not replaced"
 	}
-	return fmt.Sprintf("kubectl get events -A --field-selector involvedObject.kind=Node; journalctl -u kubelet --since '%s UTC' on %s",
-		w.own[0].Began.UTC().Format(time.DateTime), w.own.Nodes())
+	return fmt.Sprintf("kubectl get events -A --field-selector involvedObject.kind=Node # on %s: journalctl -u kubelet --since '%s UTC'",
+		w.own.Nodes(), w.own[0].Began.UTC().Format(time.DateTime))
 }
 
 // Withdrawn returns the decision about an incident that kubeflap has withdrawn. In this decision, all hypotheses are

@@ -92,17 +92,20 @@ type Incident struct {
 	DurationSeconds float64    `json:"duration_seconds"`
 	Cause           string     `json:"cause"`
 	Verdict         string     `json:"verdict"`
-	// ToFix names the component to fix. It is empty if the verdict is undecided.
-	ToFix      string       `json:"to_fix,omitempty"`
-	Considered []Hypothesis `json:"considered"`
-	Command    string       `json:"command,omitempty"`
-	Withdrawn  string       `json:"withdrawn,omitempty"`
-	Scope      string       `json:"scope"`
-	Namespace  string       `json:"namespace,omitempty"`
-	Subject    string       `json:"subject"`
-	Summary    string       `json:"summary"`
-	Remedy     string       `json:"remedy"`
-	// WaitsFor names what keeps the longest ongoing outage going.
+	// VerdictText is the verdict in plain words.
+	VerdictText string       `json:"verdict_text"`
+	Considered  []Hypothesis `json:"considered"`
+	Withdrawn   string       `json:"withdrawn,omitempty"`
+	Scope       string       `json:"scope"`
+	Namespace   string       `json:"namespace,omitempty"`
+	Subject     string       `json:"subject"`
+	Summary     string       `json:"summary"`
+	// FirstStep is the part of Remedy that says what to do first. Command is a command for it, or the one that can
+	// decide an undecided verdict.
+	FirstStep string `json:"first_step"`
+	Command   string `json:"command,omitempty"`
+	Remedy    string `json:"remedy"`
+	// WaitsFor says what keeps the longest ongoing outage going.
 	WaitsFor        string     `json:"waits_for,omitempty"`
 	Nodes           []string   `json:"nodes"`
 	NodesLeftOut    int        `json:"nodes_left_out,omitempty"`

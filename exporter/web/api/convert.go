@@ -1,11 +1,12 @@
 package api
 
 import (
+	"regexp"
+	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // Of returns the JSON representation of an incident. The duration of an ongoing incident ends at asOf.
@@ -13,7 +14,7 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 	a := Incident{
 		ID: x.ID, Also: x.Also, Cluster: cluster, State: string(x.State), Start: x.Start.UTC(), End: TimeOrNull(x.End),
 		DurationSeconds: x.Lasted(asOf).Seconds(), Cause: x.Cause.String(),
-		Verdict: x.Verdict.String(), Considered: []Hypothesis{}, Command: x.Command, Withdrawn: x.Withdrawn, Scope: string(x.Scope),
+		Verdict: x.Verdict.String(), VerdictText: x.Words(), Considered: []Hypothesis{}, Command: x.Command, Withdrawn: x.Withdrawn, Scope: string(x.Scope),
 		Namespace: x.Namespace, Subject: x.Subject, Summary: x.Summary, Remedy: x.Remedy, WaitsFor: x.WaitsFor,
 		Nodes: append([]string{}, x.Nodes...), NodesLeftOut: x.NodesLeftOut, NodeTransitions: x.Turned, PodsEvicted: x.Evicted,
 		Services: []Service{}, ServicesLeftOut: x.ServicesLeftOut,
@@ -24,9 +25,10 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 		},
 		Evidence: []Evidence{}, EvidenceLeftOut: x.EvidenceLeftOut, Timeline: []Span{}, SpansLeftOut: x.SpansLeftOut,
 	}
-	if x.Verdict != verdict.Undecided && x.Withdrawn == "" {
-		a.ToFix = advice.ToFix(x.Verdict)
+	if x.Withdrawn != "" {
+		a.State, a.VerdictText = stateWithdrawn, "nothing is wrong"
 	}
+	a.firstStep()
 	for _, w := range x.Numbers.Windows {
 		a.Numbers.Windows = append(a.Numbers.Windows, Window{w.Length.Seconds(), w.Bounces, w.StaleReadds})
 	}
@@ -43,6 +45,21 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 		a.Timeline = append(a.Timeline, Span{string(s.Track), s.Name, s.Start.UTC(), TimeOrNull(s.End)})
 	}
 	return a
+}
+
+// stateWithdrawn is the state of an incident that was withdrawn.
+const stateWithdrawn = "withdrawn"
+
+// commandOf finds the command in a first step.
+var commandOf = regexp.MustCompile(` \((kubectl [^()]*)\)`)
+
+// firstStep takes the first step and its command from the remedy.
+func (x *Incident) firstStep() {
+	x.FirstStep, _ = phrase.FirstSentence(x.Remedy)
+	if found := commandOf.FindStringSubmatch(x.FirstStep); x.Command == "" && found != nil {
+		x.Command = found[1]
+	}
+	x.FirstStep = strings.Replace(x.FirstStep, " ("+x.Command+")", "", 1)
 }
 
 // TimeOrNull returns the time in UTC, or nil for the zero time.

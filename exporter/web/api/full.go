@@ -44,24 +44,22 @@ const summaryLabel = "Summary"
 
 // fields returns the properties of the incident that are a single text.
 func fields(x *Incident) []field {
-	end := field{"Lasts", x.Lasted() + " so far"}
-	if x.End != nil {
-		end = field{"End", phrase.Moment(*x.End) + ", after " + x.Lasted()}
-	}
 	all := []field{
+		{summaryLabel, x.Summary},
+		{"First", x.FirstStep},
+		{"Command", x.Command},
+		{"Then", x.Then()},
+		{"Waits", x.WaitsFor},
+		{"State", x.State + ", since " + x.Since() + " UTC, for " + x.For()},
+		{"What", x.What()},
+		{"Hit", x.Hit()},
+		{"Verdict", x.Decision()},
+		{"Cause", x.Cause},
+		{"Numbers", strings.Join(x.Figures(), "; ")},
+		{"Nodes", listed(x.Nodes, x.NodesLeftOut)},
+		{"Cluster", x.Cluster},
 		{"ID", x.ID},
 		{"Also", strings.Join(x.Also, ", ")},
-		{"Cluster", x.Cluster},
-		{"What", x.What()},
-		{"State", x.StateText()},
-		{"Start", phrase.Moment(x.Start)},
-		end,
-		{summaryLabel, x.Summary},
-		{"Cause", x.Cause},
-		{"Verdict", x.Decision()},
-		{"Decide", x.Command},
-		{"Remedy", x.Remedy},
-		{"Nodes", listed(x.Nodes, x.NodesLeftOut)},
 	}
 	return slices.DeleteFunc(all, func(f field) bool { return f.text == "" })
 }

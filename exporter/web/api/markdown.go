@@ -55,9 +55,9 @@ func (m *markdown) list(items []string) {
 	}
 }
 
-// overview adds a table with a row for each incident. Its columns are those of Table, with times instead of ages.
+// overview adds a table with a row for each incident. Its columns are those of Table.
 func (m *markdown) overview(answer *Answer, incidents []Incident) {
-	columns := columns(answer, true, true)
+	columns := columns(answer, true)
 	line := func(cell func(column) string) {
 		for _, c := range columns {
 			m.WriteString("| " + cell(c) + " ")
@@ -74,8 +74,8 @@ func (m *markdown) overview(answer *Answer, incidents []Incident) {
 
 func (m *markdown) incident(x *Incident, asOf time.Time) {
 	m.paragraph("## " + phrase.Markdown(x.Summary))
-	for _, f := range append(fields(x), field{"Hit", x.Hit()}, field{"Numbers", strings.Join(x.Figures(), "; ")}) {
-		if f.text != "" && f.label != summaryLabel {
+	for _, f := range fields(x) {
+		if f.label != summaryLabel {
 			m.WriteString("- **" + f.label + ":** " + phrase.Markdown(f.text) + "\n")
 		}
 	}
@@ -88,7 +88,7 @@ func (m *markdown) incident(x *Incident, asOf time.Time) {
 		m.paragraph("### " + s.title)
 		m.list(items)
 	}
-	if drawing := Draw(x, asOf, false); drawing != nil {
+	if drawing := Draw(x, asOf); drawing != nil {
 		m.paragraph("### Timeline")
 		m.paragraph("```text\n" + drawing.Text() + "```")
 		if x.SpansLeftOut > 0 {

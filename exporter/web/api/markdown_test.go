@@ -47,7 +47,8 @@ func printed(t *testing.T, text string, withdrawn bool) string {
 	var answer Answer
 	fill(reflect.ValueOf(&answer).Elem(), text)
 	for i := range answer.Incidents {
-		if x := &answer.Incidents[i]; !withdrawn {
+		x := &answer.Incidents[i]
+		if x.Remedy = strings.ReplaceAll(text, ". ", " "); !withdrawn { // one sentence
 			x.Withdrawn, x.End = "", nil
 		}
 	}

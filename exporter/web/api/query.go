@@ -156,7 +156,7 @@ func Verdicts() []string { return texts(verdict.All()) }
 
 // States returns the allowed values of the parameter "state".
 func States() []string {
-	return []string{string(incident.StateRunning), string(incident.StatePending), string(incident.StateRecovered), string(incident.StateEnded)}
+	return append(texts(incident.States()), stateWithdrawn)
 }
 
 func texts[T fmt.Stringer](set []T) []string {

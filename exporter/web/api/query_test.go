@@ -38,18 +38,18 @@ func TestTheFormKeepsTheInterval(t *testing.T) {
 }
 
 func TestWithChangesOneParameter(t *testing.T) {
-	q, err := ParsePage("namespace=a%26b&state=ended&node=&page=7")
+	q, err := ParsePage("namespace=a%26b&state=resolved&node=&page=7")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for got, want := range map[string]string{
-		q.With("state", "running"): "namespace=a%26b&state=running", q.With("state", ""): "namespace=a%26b", q.With("page", "2"): "namespace=a%26b&page=2&state=ended",
+		q.With("state", "ongoing"): "namespace=a%26b&state=ongoing", q.With("state", ""): "namespace=a%26b", q.With("page", "2"): "namespace=a%26b&page=2&state=resolved",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if (&Query{}).With("state", "running") != "state=running" {
+	if (&Query{}).With("state", "ongoing") != "state=ongoing" {
 		t.Error("a query without parameters takes none")
 	}
 }

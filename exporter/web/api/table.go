@@ -6,24 +6,31 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// columnGap is the number of spaces between two columns.
-const columnGap = 2
+const (
+	// columnGap is the number of spaces between two columns.
+	columnGap = 2
+	// stepIndent is the indentation of the first step below an ongoing incident.
+	stepIndent = 4
+	// tableWidth is the maximum width of these lines.
+	tableWidth = 120
+)
 
-// Table prints one line per incident. Lines fit in 80 columns unless names are long. If wide is set, they also contain the
-// full ID, the cause and the summary.
+// Table prints one line per incident, and the first step below each ongoing incident. If wide is set, each line contains
+// the full ID, the cause and the summary, and nothing is below it.
 func Table(out io.Writer, answer *Answer, wide bool) error {
-	all := columns(answer, wide, false)
+	all := columns(answer, wide)
 	if wide {
 		all = append(all,
 			column{"CAUSE", func(x *Incident) string { return x.Cause }},
 			column{"SUMMARY", func(x *Incident) string { return x.Summary }})
 	}
-	writer := tabwriter.NewWriter(out, 0, 0, columnGap, ' ', 0)
+	var text strings.Builder
+	writer := tabwriter.NewWriter(&text, 0, 0, columnGap, ' ', 0)
 	line := func(cell func(column) string) {
 		cells := make([]string, 0, len(all))
 		for _, c := range all {
@@ -35,10 +42,23 @@ func Table(out io.Writer, answer *Answer, wide bool) error {
 	for i := range answer.Incidents {
 		line(func(c column) string { return c.cell(&answer.Incidents[i]) })
 	}
-	if err := writer.Flush(); err != nil {
-		return fmt.Errorf("print the incidents: %w", err)
+	_ = writer.Flush() // a Builder has no errors
+	i := -1            // the first line has the titles
+	for row := range strings.Lines(text.String()) {
+		if i >= 0 && answer.Incidents[i].isOpen() && !wide {
+			row += fmt.Sprintf("%*s%s\n", stepIndent, "", phrase.Wrap("First: "+answer.Incidents[i].FirstStep, stepIndent, tableWidth))
+		}
+		if _, err := io.WriteString(out, row); err != nil {
+			return fmt.Errorf("print the incidents: %w", err)
+		}
+		i++
 	}
 	return nil
+}
+
+// isOpen reports whether something is broken, or about to be.
+func (x *Incident) isOpen() bool {
+	return x.State == string(incident.StateRunning) || x.State == string(incident.StatePending)
 }
 
 type column struct {
@@ -46,30 +66,22 @@ type column struct {
 	cell  func(*Incident) string
 }
 
-// columns returns the columns that all tables have, with the full or the short ID. If withStart is set, they include the
-// incident's start instead of its age.
-func columns(answer *Answer, fullID, withStart bool) []column {
+// columns returns the columns that all tables have, with the full or the short ID.
+func columns(answer *Answer, fullID bool) []column {
 	id := func(x *Incident) string { return ShortID(x.ID) }
 	if fullID {
 		id = func(x *Incident) string { return x.ID }
 	}
-	age := column{"AGE", func(x *Incident) string {
-		return phrase.Duration(max(answer.AsOf.Sub(x.Start), 0).Round(time.Second))
-	}}
-	clusters := slices.ContainsFunc(answer.Incidents, func(x Incident) bool { return x.Cluster != "" })
-	if withStart || clusters { // each cluster is a replay with its own current time, so ages cannot be compared
-		age = column{"START", func(x *Incident) string { return x.Start.UTC().Format(time.DateTime) }}
-	}
 	all := []column{
 		{"ID", id},
-		{"STATE", (*Incident).StateText},
-		age,
-		{"LASTED", (*Incident).Lasted},
-		{"VERDICT", (*Incident).VerdictText},
+		{"STATE", func(x *Incident) string { return x.State }},
+		{"SINCE (UTC)", (*Incident).Since},
+		{"FOR", func(x *Incident) string { return seconds(x.DurationSeconds) }},
 		{"WHAT", (*Incident).What},
 		{"HIT", (*Incident).Hit},
+		{"VERDICT", func(x *Incident) string { return x.VerdictText }},
 	}
-	if clusters {
+	if slices.ContainsFunc(answer.Incidents, func(x Incident) bool { return x.Cluster != "" }) {
 		all = append([]column{{"CLUSTER", func(x *Incident) string { return x.Cluster }}}, all...)
 	}
 	return all

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // The ID of an incident has idLength characters. Tables abbreviate it to shortIDLength characters, which distinguish all
@@ -27,38 +29,44 @@ func (x *Incident) What() string {
 
 var kinds = map[string]string{"node": "node", "workload": "workload", "service": "Service"}
 
-// StateText returns the state in words.
-func (x *Incident) StateText() string {
-	if x.Withdrawn != "" {
-		return "withdrawn"
+// Since returns the start of the incident, in UTC.
+func (x *Incident) Since() string { return x.Start.UTC().Format(time.DateTime) }
+
+// For returns the duration of the incident.
+func (x *Incident) For() string {
+	if x.End == nil {
+		return seconds(x.DurationSeconds) + " so far"
 	}
-	return x.State
+	return seconds(x.DurationSeconds)
 }
 
-// VerdictText returns the verdict for tables.
-func (x *Incident) VerdictText() string {
-	if x.Withdrawn != "" {
-		return "-"
-	}
-	return x.Verdict
+// Then returns the rest of the remedy, after the first step.
+func (x *Incident) Then() string {
+	_, rest := phrase.FirstSentence(x.Remedy)
+	return rest
 }
 
-// Decision returns the verdict and the fact that decided it.
+// Decision returns the verdict in words and as the API has it, and the fact that decided it.
 func (x *Incident) Decision() string {
+	text := x.VerdictText + " (" + x.Verdict + ")"
 	if x.Withdrawn != "" {
 		return "none, because the incident was withdrawn: " + x.Withdrawn
 	}
 	for _, h := range x.Considered {
 		if h.Verdict == x.Verdict {
-			return x.Verdict + ", because " + h.Because
+			return text + ", because " + h.Because
 		}
 	}
-	return x.Verdict
+	return text
 }
 
-// Hypotheses returns the considered hypotheses. Those with the same result for the same reason are one entry.
+// Hypotheses returns the considered hypotheses with their verdicts in words. Those with the same result for the same
+// reason are one entry.
 func (x *Incident) Hypotheses() (all []Hypothesis) {
 	for _, h := range x.Considered {
+		if v, ok := verdict.Parse(h.Verdict); ok {
+			h.Verdict = v.Words()
+		}
 		i := slices.IndexFunc(all, func(other Hypothesis) bool { return other.Holds == h.Holds && other.Because == h.Because })
 		if i < 0 {
 			all = append(all, h)
@@ -71,9 +79,6 @@ func (x *Incident) Hypotheses() (all []Hypothesis) {
 
 // String describes the result for a hypothesis.
 func (h Hypothesis) String() string { return h.Verdict + ": " + h.Holds + ", because " + h.Because }
-
-// Lasted returns the duration of the incident.
-func (x *Incident) Lasted() string { return seconds(x.DurationSeconds) }
 
 // Hit summarizes the effects of an incident: the numbers of nodes, addresses and pods, and the outage time. It omits the
 // name of the affected Service if this Service is the incident's subject.
@@ -100,7 +105,7 @@ func (x *Incident) Hit() string {
 	}
 	switch {
 	case len(parts) > 0:
-	case x.State == "running" && x.Scope == "service":
+	case x.State == string(incident.StateRunning) && x.Scope == "service":
 		return "all manually managed addresses"
 	default:
 		return "nothing"
@@ -180,3 +185,8 @@ func about(length float64, inexact bool) string {
 }
 
 func seconds(n float64) string { return phrase.Duration(time.Duration(n * float64(time.Second))) }
+
+// Down reports whether one of the incident's Services currently has no ready address.
+func (x *Incident) Down() bool {
+	return slices.ContainsFunc(x.Services, func(s Service) bool { return s.Down })
+}

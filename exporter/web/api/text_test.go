@@ -27,7 +27,7 @@ func TestHitAndEffect(t *testing.T) {
 			Scope: "control_plane", Subject: "control plane", Nodes: []string{"a", "b"}, NodesLeftOut: 1, Services: []Service{{}},
 		}},
 		{"manually managed Endpoints", "Service shop/web", "all manually managed addresses", "lost no ready address", Incident{
-			Scope: "service", Namespace: "shop", Subject: "web", State: "running", Services: []Service{{}},
+			Scope: "service", Namespace: "shop", Subject: "web", State: "ongoing", Services: []Service{{}},
 		}},
 		{"nothing", "Service shop/web", "nothing", "lost no ready address", Incident{Scope: "service", Namespace: "shop", Subject: "web", State: "pending", Services: []Service{{}}}},
 	} {
@@ -43,7 +43,7 @@ func TestHypothesesWithTheSameReasonAreOne(t *testing.T) {
 	for _, h := range x.Hypotheses() {
 		all = append(all, h.String())
 	}
-	if got, want := strings.Join(all, "; "), "planned, node: no, because a probe failed; workload: yes, because a probe failed; undecided: no, because x"; got != want {
+	if got, want := strings.Join(all, "; "), "a planned departure, the node or its kubelet: no, because a probe failed; the pods themselves: yes, because a probe failed; undecided: no, because x"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if len(x.Considered) != 4 || x.Considered[0].Verdict != "planned" {

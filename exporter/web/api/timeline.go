@@ -68,14 +68,14 @@ var lanes = map[string]string{
 }
 
 // Draw returns an incident's timeline, or nil if the incident has none. A span without an end extends to the end of the
-// incident or, for an ongoing incident, to the current time `asOf`. Each kind of span, such as "not Ready", is a lane. If
-// inList is set, a lane has one row. Otherwise, a lane has one row for each name.
-func Draw(x *Incident, asOf time.Time, inList bool) *Drawing {
+// incident or, for an ongoing incident, to the current time `asOf`. Each kind of span, such as "not Ready", is a lane. A
+// lane has a row for each name.
+func Draw(x *Incident, asOf time.Time) *Drawing {
 	if len(x.Timeline) == 0 {
 		return nil
 	}
 	from, until := x.Start, endOr(x.End, asOf)
-	rows := rowsOf(x.Timeline, inList, until)
+	rows := rowsOf(x.Timeline, until)
 	for _, s := range x.Timeline {
 		if s.Start.Before(from) {
 			from = s.Start
@@ -89,9 +89,6 @@ func Draw(x *Incident, asOf time.Time, inList bool) *Drawing {
 	}
 	// Two bars are joined if the gap between them is at most this long.
 	finest := until.Sub(from) / 400
-	if inList {
-		finest = until.Sub(from) / 50
-	}
 	scale := func(t time.Time) float64 { return 100 * float64(t.Sub(from)) / float64(until.Sub(from)) }
 	t := &Drawing{Height: len(rows)*rowHeight + axis, Bottom: len(rows)*rowHeight + axis - 7, Alt: "Timeline: " + x.Summary}
 	for i := range rows {
@@ -107,12 +104,9 @@ func Draw(x *Incident, asOf time.Time, inList bool) *Drawing {
 }
 
 // rowsOf returns a row for each lane and name, at most maxRows for each lane. The last rows count the others.
-func rowsOf(spans []Span, inList bool, until time.Time) (rows []Row) {
+func rowsOf(spans []Span, until time.Time) (rows []Row) {
 	var all []Row
 	for _, s := range spans {
-		if inList {
-			s.Name = ""
-		}
 		i := slices.IndexFunc(all, func(r Row) bool { return r.Lane == s.Lane && r.name == s.Name })
 		if i < 0 {
 			i = len(all)

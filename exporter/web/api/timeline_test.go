@@ -25,7 +25,7 @@ func silentNodes(times int, names ...string) *Incident {
 }
 
 func labelsOf(x *Incident) (all []string) {
-	for _, r := range Draw(x, at(3600), false).Rows {
+	for _, r := range Draw(x, at(3600)).Rows {
 		all = append(all, r.Label)
 	}
 	return all

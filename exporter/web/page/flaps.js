@@ -16,7 +16,8 @@
       if (node.data !== fresh.data) node.data = fresh.data;
       return;
     }
-    for (const { name } of [...node.attributes]) if (!fresh.hasAttribute(name)) node.removeAttribute(name);
+    // The reader opens and closes details.
+    for (const { name } of [...node.attributes]) if (!fresh.hasAttribute(name) && name !== "open") node.removeAttribute(name);
     for (const { name, value } of fresh.attributes) if (node.getAttribute(name) !== value) node.setAttribute(name, value);
     for (const child of [...node.children]) if (child.id && !children(fresh, child.id)) child.remove();
     const all = [...fresh.childNodes];
