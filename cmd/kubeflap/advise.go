@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -55,11 +56,11 @@ func (a *adviser) advise(p program) error {
 	case a.recording != "":
 		read = a.replay
 	}
-	given, err := read(p)
-	if err != nil {
-		return err
+	given, failure := read(p)
+	if given.Version == 0 {
+		return failure
 	}
-	if err := writeReport(p.out, given, a.output); err != nil {
+	if err := cmp.Or(writeReport(p.out, given, a.output), failure); err != nil {
 		return err
 	}
 	if given.Advice {
@@ -80,20 +81,19 @@ func (a *adviser) fetch(p program) (given report.Report, err error) {
 	return given, nil
 }
 
-// replay returns the report at the end of a recording.
+// replay returns the report at the end of a recording. For a damaged recording, it returns both the report before the
+// damage and an error.
 func (a *adviser) replay(p program) (given report.Report, err error) {
 	recordings, err := openRecordings(period{}, a.recording)
 	if err != nil {
 		return given, err
 	}
 	r := newReplay(recordings, 0, *a.settings, newSilentReporter)
-	if err := r.play(p.ctx); err != nil {
-		return given, err
-	}
+	failure := r.playAtOnce(p)
 	if given, err = r.pipelines[0].advice(""); err != nil {
-		return given, fmt.Errorf("%s: %w", a.recording, err)
+		return given, cmp.Or(failure, fmt.Errorf("%s: %w", a.recording, err))
 	}
-	return given, nil
+	return given, failure
 }
 
 // observe watches a live cluster for the duration of --for, and returns the report.

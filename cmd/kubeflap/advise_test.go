@@ -159,7 +159,7 @@ func interrupt(t *testing.T, server, when string) (status int, log string) {
 
 func TestInterruptedAdviceSaysSo(t *testing.T) {
 	t.Parallel()
-	status, log := interrupt(t, "http://127.0.0.1:1", "cannot access the API server")
+	status, log := interrupt(t, "http://127.0.0.1:1", "cannot reach http://127.0.0.1:1 (context c), trying again")
 	if status != 1 || !strings.HasSuffix(log, "kubeflap: interrupted before the cluster was listed\n") {
 		t.Errorf("before the list: status %d, and\n%s", status, log)
 	}

@@ -24,7 +24,7 @@ func registerDemo(app *kingpin.Application) (string, command) {
 	cmd := app.Command("demo", "Replay five recordings of incidents that happened on a real control plane. Needs no cluster.")
 	var pace float64
 	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", &pace, parseSpeed).Default("10")
-	listen := kingpinflag.AddFlags(cmd, defaultAddress)
+	listen := kingpinflag.AddFlags(cmd, localAddress)
 	return cmd.FullCommand(), func(p program) error {
 		if err := checkWeb(listen); err != nil {
 			return err

@@ -82,7 +82,7 @@ func (a *incidentLister) replay(p program) (*api.Answer, error) {
 	}
 	a.sourceName, a.header = "recording "+filepath.Base(a.file), recordings[0].header
 	r := newReplay(recordings, 0, defaultSettings(), newSilentReporter)
-	failure := r.play(p.ctx)
+	failure := r.playAtOnce(p)
 	if p.ctx.Err() != nil {
 		return nil, errors.New("interrupted before the recording was read")
 	}

@@ -4,16 +4,21 @@ import (
 	"bytes"
 	"flag"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -89,18 +94,40 @@ func inOrder(t *testing.T, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestReplayReadsADamagedRecordingUpToTheDamage(t *testing.T) {
+func TestADamagedRecordingIsReadUpToTheDamage(t *testing.T) {
 	path := damaged(t, 40)
-	status, out, errOut := kubeflap(t, "replay", "--once", "--log.level=error", path)
-	if status != 1 {
-		t.Errorf("status %d, want 1", status)
+	for command, want := range map[string]string{
+		"replay --once": `kubeflap_node_ready{node="node-1"} 1`, "incidents": "node node-2", "advise --recording": "grace period",
+	} {
+		status, out, errOut := kubeflap(t, append(strings.Fields(command), path, "--log.level=error")...)
+		if status != 1 || !strings.Contains(errOut, path+", line 41") {
+			t.Errorf("%s: status %d, want 1 and an error that names line 41 of %s, got: %s", command, status, path, errOut)
+		}
+		if !strings.Contains(out, want) {
+			t.Errorf("%s: what came before the damage is missing, %q:\n%s", command, want, out)
+		}
 	}
-	if want := path + ", line 41"; !strings.Contains(errOut, want) {
-		t.Errorf("want an error that names %q, got: %s", want, errOut)
-	}
-	if !strings.Contains(out, `kubeflap_node_ready{node="node-1"} 1`) {
-		t.Errorf("the metrics of what came before the damage are missing:\n%s", out)
-	}
+}
+
+// TestALongReadReportsItsProgress reads seven events, one each second.
+func TestALongReadReportsItsProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		slow := func(yield func(event.Event, error) bool) {
+			for range 7 {
+				if time.Sleep(time.Second); !yield(event.Event{Seen: time.Now()}, nil) {
+					return
+				}
+			}
+		}
+		n := 0
+		for range withProgress(slog.New(slog.NewTextHandler(&log, nil)), slow) {
+			n++
+		}
+		if got := strings.Count(log.String(), `msg="reading the recording" events=`); n != 7 || got != 3 {
+			t.Errorf("%d events, %d lines, want 7 and 3:\n%s", n, got, log.String())
+		}
+	})
 }
 
 func TestReplayOfSeveralRecordingsLabelsTheirClusters(t *testing.T) {

@@ -28,7 +28,7 @@ func placesOfMistakes(t *testing.T) map[string]string {
 		"$damaged": damaged(t, 40), "$cut": file("cut.jsonl", string(bytes.Join(bytes.SplitAfter(whole, []byte("\n"))[:3], nil))),
 		"$kubeconfig": kubeconfigFor(t, "http://127.0.0.1:1"), "$two": kubeconfigOfTwo(t),
 		"$empty-cluster": kubeconfigFor(t, answering(t, `{"kind": "ServiceList", "apiVersion": "v1", "items": []}`)),
-		"$metrics":       answering(t, "up 1\n"), "$page": answering(t, "<!DOCTYPE html>\n"), "$notfound": notFound.URL,
+		"$metrics":       answering(t, "up 1\n"), "$page": answering(t, "<!DOCTYPE html>\n"), "$taken": strings.TrimPrefix(notFound.URL, "http://"), "$notfound": notFound.URL,
 		"$incidents": serveIncidents(t, incidentsDir+"2-endpoints-reset.jsonl.gz"), "$clusters": serveIncidents(t, recorded(t)...),
 	}
 }

@@ -65,7 +65,7 @@ func TestRawWatches(t *testing.T) {
 func watchRaw(t *testing.T, x *facts, api *rawAPI) {
 	time.Sleep(time.Until(api.segments[0].from))
 	run := newFactRun(t, x, time.Now)
-	w, err := watch.New(api.config(), "", slog.New(slog.DiscardHandler), run.apply)
+	w, err := watch.New(api.config(), "the API server", "", slog.New(slog.DiscardHandler), run.apply)
 	if err != nil {
 		t.Fatal(err)
 	}

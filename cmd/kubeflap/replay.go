@@ -33,7 +33,7 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	between.addFlags(cmd, onlyFromADirectory)
 	once := cmd.Flag("once", "Replay without waiting, print the final metrics and exit.").Bool()
 	flags := addPipelineFlags(cmd)
-	listen := kingpinflag.AddFlags(cmd, defaultAddress)
+	listen := kingpinflag.AddFlags(cmd, localAddress)
 	return cmd.FullCommand(), func(p program) error {
 		if *once {
 			pace = 0
@@ -117,6 +117,14 @@ func (r *replay) play(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
+// playAtOnce replays all recordings without waiting, and reports its progress.
+func (r *replay) playAtOnce(p program) error {
+	for i := range r.recordings {
+		r.recordings[i].events = withProgress(p.logger, r.recordings[i].events)
+	}
+	return r.play(p.ctx)
+}
+
 // page returns a page with all clusters' metrics.
 func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 	page := metrics.NewPage(process)
@@ -146,7 +154,7 @@ func (r *replay) clusters() (all []web.Cluster) {
 
 // printFinal replays all recordings and prints the final metrics.
 func (r *replay) printFinal(p program) error {
-	failure := r.play(p.ctx)
+	failure := r.playAtOnce(p)
 	scrape, err := r.page(prometheus.NewRegistry()).Scrape()
 	if err == nil {
 		defer scrape.Done()

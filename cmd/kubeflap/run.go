@@ -89,5 +89,5 @@ func newWatcher(logger *slog.Logger, flags *clusterFlags, sink func(event.Event)
 	}
 	logger.Info("starting kubeflap", "context", config.Context, "server", config.Host, "version", version.Info())
 	watch.RedirectKlog(logger)
-	return watch.New(config.Config, flags.namespace, logger, sink)
+	return watch.New(config.Config, config.Host+" (context "+config.Context+")", flags.namespace, logger, sink)
 }

@@ -22,6 +22,9 @@ import (
 
 const (
 	defaultAddress = ":9969"
+	// localAddress is the default of the commands for a user's own machine. A recording shows a whole cluster, and they
+	// require no password.
+	localAddress = "localhost:9969"
 	// drainTimeout is the maximum time that running requests may take to finish after SIGTERM.
 	drainTimeout = 5 * time.Second
 
@@ -66,7 +69,7 @@ func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages web.
 	}
 	err = runServer(ctx, handler, p.logger, func(server *http.Server) error { return toolkit.ListenAndServe(server, flags, p.logger) })
 	if err != nil {
-		return fmt.Errorf("serve on %v: %w", *flags.WebListenAddresses, err)
+		return fmt.Errorf("--web.listen-address=%s: %w", strings.Join(*flags.WebListenAddresses, ", "), err)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (w *Watcher) preflight(ctx context.Context) ([]error, error) {
 			w.sink(event.Event{Seen: time.Now(), Kind: w.resources[i].Kind, Type: event.Down, Reason: reason})
 			if time.Since(logged[reason]) >= repeatAfter {
 				logged[reason] = time.Now()
-				w.log.Warn("cannot access the API server, retrying", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
+				w.log.Warn("cannot reach "+w.server+", trying again", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
 			}
 		}
 		if !answered {

@@ -163,7 +163,7 @@ func TestOneNamespaceNeedsNoPermissionInTheCluster(t *testing.T) {
 }
 
 func TestNamespaceThatCannotBe(t *testing.T) {
-	if _, err := New(&rest.Config{}, "shop/web", slog.New(slog.DiscardHandler), nil); err == nil || !strings.HasPrefix(err.Error(), `namespace "shop/web": `) {
+	if _, err := New(&rest.Config{}, "", "shop/web", slog.New(slog.DiscardHandler), nil); err == nil || !strings.HasPrefix(err.Error(), `namespace "shop/web": `) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -191,7 +191,7 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 				s.unrepeat(event.KindPod)
 				s.want(event.KindPod, "down "+c.reason)
 				// The checks run about every 10 s, so the time between two log lines can exceed a minute.
-				if lines := s.logged("WARN", "cannot access the API server, retrying"); lines < 9 || lines > 10 {
+				if lines := s.logged("WARN", "cannot reach the API server, trying again"); lines < 9 || lines > 10 {
 					t.Errorf("it was said %d times in 10 minutes", lines)
 				}
 

@@ -50,7 +50,7 @@ func inBubble(t *testing.T, test func(t *testing.T, s *session)) {
 func (s *session) start() {
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(s.t.Context())
-	w, err := New(s.api.config(), s.namespace, slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug})), s.sink)
+	w, err := New(s.api.config(), "the API server", s.namespace, slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug})), s.sink)
 	if err != nil {
 		s.t.Fatal(err)
 	}

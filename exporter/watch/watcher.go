@@ -27,18 +27,20 @@ func RedirectKlog(logger *slog.Logger) { klog.SetSlogLogger(logger) }
 type Watcher struct {
 	// namespaced is set if only one namespace is watched. The permission to watch nodes is then optional.
 	namespaced bool
-	log        *slog.Logger
-	sink       func(event.Event)
-	client     *apiclient.Client
-	resources  []apiclient.Resource
+	// server names the API server in log lines.
+	server    string
+	log       *slog.Logger
+	sink      func(event.Event)
+	client    *apiclient.Client
+	resources []apiclient.Resource
 	// A value in the channel behind means that the watch of Leases must end, because it lags behind etcd.
 	behind chan struct{}
 }
 
-// New returns a Watcher for the cluster that config describes. If namespace is not empty, the Watcher only watches that
+// New returns a Watcher for the cluster that config describes. Log lines call it `server`. If namespace is not empty, the Watcher only watches that
 // namespace and, if permitted, nodes. The Watcher calls sink for each event. Calls may be concurrent, but the events of a
 // watch are in order.
-func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(event.Event)) (*Watcher, error) {
+func New(config *rest.Config, server, namespace string, logger *slog.Logger, sink func(event.Event)) (*Watcher, error) {
 	if faults := validation.IsDNS1123Label(namespace); namespace != "" && len(faults) > 0 {
 		return nil, fmt.Errorf("namespace %q: %s", namespace, faults[0])
 	}
@@ -47,7 +49,7 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 		return nil, err
 	}
 	return &Watcher{
-		namespaced: namespace != "", log: logger, sink: sink, client: client, resources: client.Resources(namespace),
+		namespaced: namespace != "", server: server, log: logger, sink: sink, client: client, resources: client.Resources(namespace),
 		behind: make(chan struct{}, 1),
 	}, nil
 }
