@@ -73,8 +73,8 @@ func TestAdviceOfARunningKubeflapEqualsAdviceFromEvents(t *testing.T) {
 func TestAdviceOnOneOfSeveralClusters(t *testing.T) {
 	files := recorded(t)
 	url := serveIncidents(t, files...)
-	_, want, _ := kubeflap(t, "advise", "--recording", files[2])
-	status, got, errOut := kubeflap(t, "advise", "--url", url, "--url.cluster", "3-control-plane-stall")
+	_, want, _ := kubeflap(t, "advise", "--recording", files[1])
+	status, got, errOut := kubeflap(t, "advise", "--url", url, "--url.cluster", "2-control-plane-stall")
 	if status != 3 || got != want {
 		t.Errorf("status %d %s, and\n%s\nwant\n%s", status, errOut, got, want)
 	}

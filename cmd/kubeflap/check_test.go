@@ -39,13 +39,13 @@ func TestCheckAccepts(t *testing.T) {
 		"what a file allows":                      {"1-heartbeat-loss", "--allow=" + file("nodeSeconds: 12\nignoreNamespaces: [sh*]\n"), 0},
 		"less than a file, if a flag says so":     {"1-heartbeat-loss", "--allow.node=3s --allow=" + file("nodeSeconds: 12\nignoreNamespaces: [sh*]\n"), 1},
 		"a file and a flag":                       {"1-heartbeat-loss", "--ignore.name=node-2 --allow=" + file("ignoreNamespaces: [shop]\n"), 0},
-		"only what is ignored":                    {"2-endpoints-reset", "--ignore.namespace=kube-system", 1},
-		"manually managed addresses":              {"2-endpoints-reset", "--ignore.namespace=kube-system --ignore.name=shop/database", 0},
-		"blindness, but not the stall":            {"3-control-plane-stall", "--allow.blind=2m", 1},
-		"the stall, but not the blindness":        {"3-control-plane-stall", "--ignore.name=* --ignore.namespace=*", 1},
-		"both":                                    {"3-control-plane-stall", "--allow.blind=2m --ignore.name=node-* --ignore.namespace=*", 0},
-		"no in-place update":                      {"4-batch-upgrade", "--allow.node=1h", 1},
-		"an in-place update that keeps addresses": {"4-batch-upgrade", "--allow.service=1s", 0},
+		"only what is ignored":                    {"4-endpoints-reset", "--ignore.namespace=kube-system", 1},
+		"manually managed addresses":              {"4-endpoints-reset", "--ignore.namespace=kube-system --ignore.name=shop/database", 0},
+		"blindness, but not the stall":            {"2-control-plane-stall", "--allow.blind=2m", 1},
+		"the stall, but not the blindness":        {"2-control-plane-stall", "--ignore.name=* --ignore.namespace=*", 1},
+		"both":                                    {"2-control-plane-stall", "--allow.blind=2m --ignore.name=node-* --ignore.namespace=*", 0},
+		"no in-place update":                      {"5-batch-upgrade", "--allow.node=1h", 1},
+		"an in-place update that keeps addresses": {"5-batch-upgrade", "--allow.service=1s", 0},
 	} {
 		args := append([]string{"check", "--recording", incidentsDir + x.recording + ".jsonl.gz"}, strings.Fields(x.args)...)
 		if status, out, errOut := kubeflap(t, args...); status != x.status {
@@ -56,7 +56,7 @@ func TestCheckAccepts(t *testing.T) {
 
 // The incidents of the replay began before the command.
 func TestCheckPassesTheStatusOfTheCommandOn(t *testing.T) {
-	url := serveIncidents(t, incidentsDir+"2-endpoints-reset.jsonl.gz")
+	url := serveIncidents(t, incidentsDir+"4-endpoints-reset.jsonl.gz")
 	for command, want := range map[string]int{"true": 0, "exit 7": 7, "kill -TERM $$": 1} {
 		status, out, errOut := kubeflap(t, "check", "--url", url, "--", "sh", "-c", "echo did; "+command)
 		if status != want || !strings.HasPrefix(out, "did\nPASSED") {
@@ -72,7 +72,7 @@ func TestCheckPassesTheStatusOfTheCommandOn(t *testing.T) {
 }
 
 func TestCheckOfAPeriod(t *testing.T) {
-	url := serveIncidents(t, incidentsDir+"4-batch-upgrade.jsonl.gz")
+	url := serveIncidents(t, incidentsDir+"5-batch-upgrade.jsonl.gz")
 	for period, want := range map[string]int{"12:18:20 12:19:00": 1, "12:18:20 12:18:30": 0, "12:18:52 12:19:00": 0} {
 		from, to, _ := strings.Cut(period, " ")
 		status, out, errOut := kubeflap(t, "check", "--url", url, fmt.Sprintf("--from=2026-11-23T%sZ", from), fmt.Sprintf("--to=2026-11-23T%sZ", to))

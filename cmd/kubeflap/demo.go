@@ -69,7 +69,7 @@ func newDemo(recordings []clusterRecording, speed float64, site, program string,
 // introduce prints the number of recordings and the URLs.
 func (d demo) introduce() {
 	fmt.Fprintf(d.out, "kubeflap replays %d recordings of a real control plane.\n\n"+
-		"Recordings 1, 3 and 5 use a short grace period of 10 to 24 seconds, so that no incident takes long.\n"+
+		"Recordings 1, 2 and 3 use a short grace period of 10 to 24 seconds, so that no incident takes long.\n"+
 		"The grace period is the time that the node controller waits for a heartbeat before it marks a node Unknown.\n\n"+
 		"  incidents  %[2]s/flaps\n  metrics    %[2]s/metrics\n\nPress Ctrl-C to stop the demo.\n", len(d.recordings), d.site)
 }
@@ -87,15 +87,13 @@ func addressForABrowser(listen string) string {
 func (d demo) conclude() {
 	answer := web.Answer(d.clusters(), &api.Query{})
 	fmt.Fprintln(d.out)
-	_ = api.Table(d.out, &answer, false) // an error means that the terminal is gone
+	_ = api.Table(d.out, &answer, false, d.site) // an error means that the terminal is gone
 	example := "ID"
 	for _, x := range answer.Incidents {
 		example = api.ShortID(x.ID)
 	}
-	fmt.Fprintf(d.out, "\nThe replay is complete. To see why kubeflap excluded other causes, open %[1]s/flaps, or run in another terminal:\n\n"+
-		"  %[2]s incidents --url %[1]s              # list the incidents\n"+
-		"  %[2]s incidents --url %[1]s %-8[3]s     # show one of them in full\n\n"+
-		"Press Ctrl-C to stop the demo.\n", d.site, d.program, example)
+	fmt.Fprintf(d.out, "\nThe replay is complete. To see why kubeflap excluded other causes, open a link above, or run in another terminal:\n\n"+
+		"  %s incidents --url %s %s\n\nPress Ctrl-C to stop the demo.\n", d.program, d.site, example)
 }
 
 // openIncidents opens the embedded recordings, sorted by name.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTheDemo compares what the demo prints with a file. No node is blamed for the stalled etcd of the third recording, and
+// TestTheDemo compares what the demo prints with a file. No node is blamed for the stalled etcd of the second recording, and
 // all times of a recording are in order.
 func TestTheDemo(t *testing.T) { golden(t, "testdata/demo.txt", playDemo(t)) }
 

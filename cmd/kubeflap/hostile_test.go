@@ -34,7 +34,7 @@ func makeHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	behind := append(bytes.Trim(quoted, `"`), 0xff, 0xc3)
-	for _, name := range []string{"1-heartbeat-loss.jsonl.gz", "2-endpoints-reset.jsonl.gz"} {
+	for _, name := range []string{"1-heartbeat-loss.jsonl.gz", "4-endpoints-reset.jsonl.gz"} {
 		text := nameFields.ReplaceAllFunc(unzip(t, incidentsDir+name), func(field []byte) []byte { return append(bytes.Clone(field), behind...) })
 		var out bytes.Buffer
 		zipped, err := gzip.NewWriterLevel(&out, gzip.BestCompression)

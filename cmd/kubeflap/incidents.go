@@ -121,7 +121,7 @@ func (a *incidentLister) print(p program, answer *api.Answer) error {
 		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Read from "+phrase.Line(a.sourceName)+".")
 		return nil
 	}
-	return api.Table(p.out, answer, a.output == "wide")
+	return api.Table(p.out, answer, a.output == "wide", "")
 }
 
 func (a *incidentLister) printMarkdown(p program, answer *api.Answer) error {

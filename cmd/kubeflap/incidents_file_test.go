@@ -20,8 +20,8 @@ const lostNode = incidentsDir + "1-heartbeat-loss.jsonl.gz"
 func TestIncidentsOfARecording(t *testing.T) {
 	for name, args := range map[string][]string{
 		"one.txt": {lostNode}, "full.txt": {lostNode, "d2218d71"}, "wide.txt": {lostNode, "-o=wide"}, "json.txt": {"d2218d71", lostNode, "-o=json"},
-		"one.json": {lostNode, "-o=json"}, "one.md": {lostNode, "-o=markdown"}, "several.md": {incidentsDir + "2-endpoints-reset.jsonl.gz", "-o=markdown"},
-		"stall.md": {incidentsDir + "3-control-plane-stall.jsonl.gz", "d47a", "-o=markdown"},
+		"one.json": {lostNode, "-o=json"}, "one.md": {lostNode, "-o=markdown"}, "several.md": {incidentsDir + "4-endpoints-reset.jsonl.gz", "-o=markdown"},
+		"stall.md": {incidentsDir + "2-control-plane-stall.jsonl.gz", "d47a", "-o=markdown"},
 	} {
 		golden(t, "testdata/incidents/"+name, must(t, append([]string{"incidents"}, args...)...))
 	}

@@ -78,7 +78,7 @@ func TestIncidentsOfARunningKubeflap(t *testing.T) {
 	for name, args := range map[string][]string{
 		"one": {"--url", one}, "full": {"--url", one + "/", id[:8]}, "wide": {"--url", one, "--output=wide"},
 		"json": {"--url", one, "-o", "json", id},
-		"all":  {"--url", all}, "stall": {"--url", all, "--url.cluster=3-control-plane-stall", "--output=wide"},
+		"all":  {"--url", all}, "stall": {"--url", all, "--url.cluster=2-control-plane-stall", "--output=wide"},
 	} {
 		golden(t, "testdata/incidents/"+name+".txt", must(t, append([]string{"incidents"}, args...)...))
 	}
@@ -95,7 +95,7 @@ func must(t *testing.T, args ...string) string {
 }
 
 func TestIncidentsAsDocumentsAreWhatTheAPIAnswers(t *testing.T) {
-	url := serveIncidents(t, incidentsDir+"2-endpoints-reset.jsonl.gz")
+	url := serveIncidents(t, incidentsDir+"4-endpoints-reset.jsonl.gz")
 	response, err := http.Get(url + api.Path)
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func placesOfMistakes(t *testing.T) map[string]string {
 		"$kubeconfig": kubeconfigFor(t, "http://127.0.0.1:1"), "$two": kubeconfigOfTwo(t),
 		"$empty-cluster": kubeconfigFor(t, answering(t, `{"kind": "ServiceList", "apiVersion": "v1", "items": []}`)),
 		"$metrics":       answering(t, "up 1\n"), "$page": answering(t, "<!DOCTYPE html>\n"), "$taken": strings.TrimPrefix(notFound.URL, "http://"), "$notfound": notFound.URL,
-		"$incidents": serveIncidents(t, incidentsDir+"2-endpoints-reset.jsonl.gz"), "$clusters": serveIncidents(t, recorded(t)...),
+		"$incidents": serveIncidents(t, incidentsDir+"4-endpoints-reset.jsonl.gz"), "$clusters": serveIncidents(t, recorded(t)...),
 	}
 }
 

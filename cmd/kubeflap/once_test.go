@@ -23,7 +23,7 @@ func TestReplayOncePrintsTheSameMetricsEachTimeAndAfterTheLog(t *testing.T) {
 	first := ""
 	for range 20 {
 		var screen sharedBuffer
-		if status := run(calledAs("kubeflap"), []string{"replay", "--once", "../../exporter/recording/incidents/3-control-plane-stall.jsonl.gz"}, &screen, &screen); status != 0 {
+		if status := run(calledAs("kubeflap"), []string{"replay", "--once", "../../exporter/recording/incidents/2-control-plane-stall.jsonl.gz"}, &screen, &screen); status != 0 {
 			t.Fatalf("exit status %d", status)
 		}
 		_, metrics, _ := strings.Cut(screen.text.String(), "\n# HELP")

@@ -195,7 +195,7 @@ func TestOneIncident(t *testing.T) {
 	one, none := clusterOf("", log, at(60)), clusterOf("", correlate.New(1), at(0))
 	checkAnswers(t, []answer{
 		{"its evidence", []Cluster{one}, id, 0, []string{
-			"<h3>First step</h3>", "<summary>Evidence</summary>", "node-1: no heartbeat for 40s (the whole grace period)", "shop/web has no ready address left", "<h3>Verdict: the node or its kubelet</h3>", "node_heartbeat_lost", `<rect class="bar outage"`, "<svg", "Other grace periods",
+			"<h3>First step</h3>", ">Evidence</summary>", "node-1: no heartbeat for 40s (the whole grace period)", "shop/web has no ready address left", "<h3>Verdict: the node or its kubelet</h3>", "node_heartbeat_lost", `<rect class="bar outage"`, "<svg", "Other grace periods",
 		}, []string{"/api/v1/recording"}},
 		{"an unknown ID", []Cluster{none}, "?id=gone", 404, []string{"There is no incident with this ID"}, nil},
 		{"before a replay begins", []Cluster{{Recorded: true, Read: clusterOf("", correlate.New(1), time.Time{}).Read}}, "", 0, []string{"No incidents"}, []string{"0001"}},
@@ -248,7 +248,7 @@ func TestGracePeriods(t *testing.T) {
 	})
 	checkAnswers(t, []answer{
 		{"a list", two, "", 0, nil, []string{"Other grace periods"}},
-		{"an incident", two, "?cluster=two", 0, append(table.Notes, "<summary>Other grace periods</summary>", "all silences since 2026-03-01 12:00:00 UTC",
+		{"an incident", two, "?cluster=two", 0, append(table.Notes, ">Other grace periods</summary>", "all silences since 2026-03-01 12:00:00 UTC",
 			`<tr><th scope="row">40s</th><td>1</td><td>1</td><td>45s</td></tr>`, `<tr><th scope="row">50s</th><td>0</td><td>0</td><td>55s</td></tr>`), nil},
 		{"without heartbeats", []Cluster{unknown}, "", 0, []string{"kubeflap cannot see the heartbeats of nodes"}, []string{"Dead node"}},
 	})

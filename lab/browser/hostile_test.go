@@ -25,7 +25,7 @@ func TestHostileNamesRunNothing(t *testing.T) {
 	p.screen(360, 800, "light")
 	// The page has only one script of its own.
 	const foreign = `document.querySelectorAll('script:not([src="/flaps.js"]), head script ~ script, body script').length`
-	pages := []string{"/", "/flaps", "/flaps?cluster=1-heartbeat-loss", "/flaps?cluster=2-endpoints-reset", "/api/v1/incidents"}
+	pages := []string{"/", "/flaps", "/flaps?cluster=1-heartbeat-loss", "/flaps?cluster=4-endpoints-reset", "/api/v1/incidents"}
 	for i := 0; i < len(pages); i++ {
 		p.run(chromedp.Navigate(base + pages[i]))
 		p.between("the number of elements that a name created on "+pages[i],

@@ -15,7 +15,7 @@ func TestThePageWorksWithAKeyboard(t *testing.T) {
 	p := open(t)
 	p.screen(1280, 800, "light")
 	const describe = `(e => [e.localName, e.id, e.name, e.getAttribute("href")].filter(x => x).join(" "))`
-	for _, path := range []string{"/flaps", "/flaps?cluster=3-control-plane-stall"} {
+	for _, path := range []string{"/flaps", "/flaps?cluster=2-control-plane-stall"} {
 		p.run(chromedp.Navigate(base+path), chromedp.Evaluate(`document.querySelector("details").open = true`, nil))
 		want := strings.Split(p.text(`[...document.querySelectorAll("a, summary, input:not([type=hidden]), select, button")].map(`+describe+`).join("\n")`), "\n")
 		var got []string

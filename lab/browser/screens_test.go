@@ -18,7 +18,7 @@ func everyPage(t *testing.T) map[string]string {
 		t.Fatal("no incident is ongoing")
 	}
 	return map[string]string{
-		"list": incidents + "/flaps", "one": incidents + "/flaps?cluster=3-control-plane-stall", "ongoing": incidents + "/flaps?id=" + id[1],
+		"list": incidents + "/flaps", "one": incidents + "/flaps?cluster=2-control-plane-stall", "ongoing": incidents + "/flaps?id=" + id[1],
 		"filtered": incidents + "/flaps?verdict=node&from=2026-01-01T00:00:00.5Z", "empty": incidents + "/flaps?node=none", "error": incidents + "/flaps?from=yesterday",
 		"many": blind + "/flaps", "last": blind + "/flaps?page=10", "blind": blind + "/flaps?node=none", "none": blind + "/flaps?page=11",
 	}

@@ -61,7 +61,7 @@ func takePictures(t *testing.T) {
 	if err := os.MkdirAll(pictures, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	stalled, err := replayed("../../exporter/recording/incidents/3-control-plane-stall.jsonl.gz")
+	stalled, err := replayed("../../exporter/recording/incidents/2-control-plane-stall.jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,19 +58,19 @@ func TestEachPostNotifiesOnce(t *testing.T) {
 	for _, x := range []scene{
 		{seen: "one of two nodes is silent", file: demo + "1-heartbeat-loss", news: 1, fires: "warning NodeLost node-2 30s-2m\nwarning GracePeriodTooTight - 30s-2m"},
 		{
-			seen: "Endpoints are overwritten", file: demo + "2-endpoints-reset", pages: 1, news: 2,
+			seen: "Endpoints are overwritten", file: demo + "4-endpoints-reset", pages: 1, news: 2,
 			fires: `critical EndpointsOverwritten kube-system/kube-controller-manager 20s-1m30s 15m-17m
 				critical EndpointsOverwritten kube-system/kube-scheduler 20s-1m30s 15m-17m
 				warning EndpointsOverwritten shop/database 20s-1m30s 15m-17m`,
 		},
 		{
-			seen: "etcd stalls", file: demo + "3-control-plane-stall", pages: 1, news: 1,
+			seen: "etcd stalls", file: demo + "2-control-plane-stall", pages: 1, news: 1,
 			fires: "critical ControlPlaneFault - 50s-1m30s\nwarning ControlPlaneFault - 50s-1m30s\n" +
 				fmt.Sprintf(lost+lost+lost+lost, 1, 2, 3, 4),
 		},
-		{seen: "images are changed in place, in batches", file: demo + "4-batch-upgrade", news: 1, fires: "warning InPlaceUpdateUnsafe shop/web 20s-1m30s"},
+		{seen: "images are changed in place, in batches", file: demo + "5-batch-upgrade", news: 1, fires: "warning InPlaceUpdateUnsafe shop/web 20s-1m30s"},
 		{
-			seen: "the grace period is too short", file: demo + "5-tight-grace-period", pages: 1, news: 2,
+			seen: "the grace period is too short", file: demo + "3-tight-grace-period", pages: 1, news: 2,
 			fires: "critical ControlPlaneFault - 20s-1m30s\nwarning ControlPlaneFault - 20s-1m30s\nwarning GracePeriodTooTight - 5s-1m30s\n" +
 				fmt.Sprintf(lost+lost+lost, 1, 2, 3),
 		},

@@ -27,16 +27,16 @@ const lasts = 4 * time.Minute
 // send the alerts of the other clusters.
 func TestFleet(t *testing.T) {
 	f := newFleet(t)
-	f.replay(map[string]string{"eu": "1-heartbeat-loss", "us": "3-control-plane-stall", "ap": "2-endpoints-reset"})
+	f.replay(map[string]string{"eu": "1-heartbeat-loss", "us": "2-control-plane-stall", "ap": "4-endpoints-reset"})
 	time.Sleep(lasts)
-	f.replay(map[string]string{"eu": "4-batch-upgrade", "us": "5-tight-grace-period", "ap": "1-heartbeat-loss"})
+	f.replay(map[string]string{"eu": "5-batch-upgrade", "us": "3-tight-grace-period", "ap": "1-heartbeat-loss"})
 	time.Sleep(lasts)
 	f.compare("eu", "us", "ap")
 	f.checkDashboard()
 
 	f.clusters["ap"].kubeflap.Stop()
 	f.clusters["ap"].prometheus.Stop()
-	f.replay(map[string]string{"eu": "3-control-plane-stall", "us": "1-heartbeat-loss"})
+	f.replay(map[string]string{"eu": "2-control-plane-stall", "us": "1-heartbeat-loss"})
 	for _, c := range []*center{f.all, f.few} {
 		until(t, c.ruler, "KubeflapDown of ap", 20*time.Minute, func(context.Context) error {
 			for _, x := range c.alertmanager.of("ap") {

@@ -21,8 +21,9 @@ const (
 )
 
 // Table prints one line per incident, and the first step below each ongoing incident. If wide is set, each line contains
-// the full ID, the cause and the summary, and nothing is below it.
-func Table(out io.Writer, answer *Answer, wide bool) error {
+// the full ID, the cause and the summary, and nothing is below it. If site is the URL of a kubeflap instance, each incident
+// has a link to its page there.
+func Table(out io.Writer, answer *Answer, wide bool, site string) error {
 	all := columns(answer, wide)
 	if wide {
 		all = append(all,
@@ -45,8 +46,8 @@ func Table(out io.Writer, answer *Answer, wide bool) error {
 	_ = writer.Flush() // a Builder has no errors
 	i := -1            // the first line has the titles
 	for row := range strings.Lines(text.String()) {
-		if i >= 0 && answer.Incidents[i].isOpen() && !wide {
-			row += fmt.Sprintf("%*s%s\n", stepIndent, "", phrase.Wrap("First: "+answer.Incidents[i].FirstStep, stepIndent, tableWidth))
+		if i >= 0 && !wide {
+			row += answer.Incidents[i].below(site)
 		}
 		if _, err := io.WriteString(out, row); err != nil {
 			return fmt.Errorf("print the incidents: %w", err)
@@ -54,6 +55,17 @@ func Table(out io.Writer, answer *Answer, wide bool) error {
 		i++
 	}
 	return nil
+}
+
+// below returns the lines below the incident's line in a table.
+func (x *Incident) below(site string) (lines string) {
+	if x.isOpen() {
+		lines = fmt.Sprintf("%*s%s\n", stepIndent, "", phrase.Wrap("First: "+x.FirstStep, stepIndent, tableWidth))
+	}
+	if site != "" {
+		lines += fmt.Sprintf("%*s%s/flaps?id=%s\n", stepIndent, "", site, ShortID(x.ID))
+	}
+	return lines
 }
 
 // isOpen reports whether something is broken, or about to be.
