@@ -14,8 +14,6 @@ const flagReferenceHead = `# Flags
 These are the flags of ` + "`kubeflap run`, the command that the chart runs. `kubeflap help`" + ` lists the other commands, and
 ` + "`kubeflap COMMAND --help` prints the flags of one. This page is generated (`make docs`)" + `.
 
-| flag | meaning |
-| --- | --- |
 `
 
 // TestFlagReferenceIsFresh compares docs/flags.md with the declared flags.
@@ -24,14 +22,14 @@ func TestFlagReferenceIsFresh(t *testing.T) {
 	page := flagReferenceHead
 	for _, flag := range append(app.GetCommand("run").Model().Flags, app.Model().Flags...) {
 		if !flag.Hidden {
-			page += flagRow(flag)
+			page += flagEntry(flag)
 		}
 	}
 	golden(t, "../../docs/flags.md", page)
 }
 
-// flagRow returns the row of a flag with its default value, as in --data.age=14d.
-func flagRow(flag *kingpin.FlagModel) string {
+// flagEntry returns the entry of a flag with its default value, as in --data.age=14d.
+func flagEntry(flag *kingpin.FlagModel) string {
 	syntax := "--" + flag.Name
 	if !flag.IsBoolFlag() {
 		syntax += "=" + strings.Trim(flag.FormatPlaceHolder(), `"`)
@@ -39,5 +37,5 @@ func flagRow(flag *kingpin.FlagModel) string {
 	if flag.Short != 0 {
 		syntax = "-" + string(flag.Short) + ", " + syntax
 	}
-	return fmt.Sprintf("| `%s` | %s |\n", syntax, flag.Help)
+	return fmt.Sprintf("- `%s`: %s\n", syntax, flag.Help)
 }

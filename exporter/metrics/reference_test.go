@@ -26,7 +26,7 @@ func TestMetricReferenceIsFresh(t *testing.T) {
 		if m.Stability == Experimental {
 			help = "Experimental. " + help
 		}
-		fmt.Fprintf(&b, "| `%s%s` | %s | %s | %s | %s |\n", m.Name, labels, typeText(m.Type), help, m.Series, uses[m.Name])
+		fmt.Fprintf(&b, "- `%s%s` (%s, %s): %s *%s*\n", m.Name, labels, typeText(m.Type), m.Series, help, uses[m.Name])
 	}
 	golden(t, "../../docs/metrics.md", b.String())
 }
@@ -66,6 +66,6 @@ are broken for longer than 90 s.
 
 ## Reference
 
-| metric | type | meaning | series | used by |
-| --- | --- | --- | --- | --- |
+Each metric is listed with its type, its series, its meaning, and *the alerts, rules and dashboards that use it*.
+
 `

@@ -213,7 +213,7 @@ func TestThePageLoadsNothingFromElsewhereAndRunsOnlyItsScript(t *testing.T) {
 	}
 }
 
-// abridged returns indented JSON with only the first entry of each list of objects.
+// abridged returns indented JSON with only the first entry of each list.
 func abridged(body string) string {
 	var b strings.Builder
 	var open []string // the lines that opened the objects and lists around the current line
@@ -221,17 +221,19 @@ func abridged(body string) string {
 		line, after, _ := strings.Cut(rest, "\n")
 		rest = after
 		b.WriteString(line + "\n")
-		text := strings.TrimSpace(line)
+		text, entry := strings.TrimSpace(line), false
 		if strings.HasSuffix(text, "{") || strings.HasSuffix(text, "[") {
 			open = append(open, text)
 		} else if strings.Trim(text, "}],") == "" {
-			entry := open[len(open)-1] == "{" && text == "},"
+			entry = open[len(open)-1] == "{" && text == "},"
 			open = open[:len(open)-1]
-			if indent := strings.Repeat(" ", len(line)-len(text)); entry {
-				_, after, _ = strings.Cut(rest, "\n"+indent[2:]+"]")
-				b.WriteString(indent + "...\n")
-				rest = indent[2:] + "]" + after
-			}
+		} else {
+			entry = strings.HasSuffix(open[len(open)-1], "[") && strings.HasSuffix(text, ",")
+		}
+		if indent := strings.Repeat(" ", len(line)-len(text)); entry { // leave out the other entries
+			_, after, _ = strings.Cut("\n"+rest, "\n"+indent[2:]+"]")
+			b.WriteString(indent + "...\n")
+			rest = indent[2:] + "]" + after
 		}
 	}
 	return b.String()

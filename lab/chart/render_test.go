@@ -148,7 +148,7 @@ func promtool(t *testing.T, text string, args ...string) {
 func TestFlagsExist(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
-	for _, found := range regexp.MustCompile("(?m)^\\| `(?:-\\w, )?--([a-z.-]+)").FindAllStringSubmatch(values(t, root+"/docs/flags.md"), -1) {
+	for _, found := range regexp.MustCompile("(?m)^- `(?:-\\w, )?--([a-z.-]+)").FindAllStringSubmatch(values(t, root+"/docs/flags.md"), -1) {
 		known["--"+found[1]] = true
 	}
 	for _, file := range []string{"everything", "password", "namespace"} {

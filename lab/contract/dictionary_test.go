@@ -2,6 +2,7 @@
 package contract
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -20,27 +21,23 @@ type Metric struct {
 func declared(t testing.TB) map[string]Metric {
 	t.Helper()
 	all := map[string]Metric{
-		// The table in docs/metrics.md does not contain this metric, because prometheus/common declares it.
+		// docs/metrics.md does not list this metric, because prometheus/common declares it.
 		"kubeflap_build_info": {"gauge", []string{"branch", "goarch", "goos", "goversion", "revision", "tags", "version"}},
 	}
-	for line := range strings.Lines(readFile(t, "docs/metrics.md")) {
-		if !strings.HasPrefix(line, "| `kubeflap_") {
-			continue
-		}
-		cells := strings.Split(line, "|")
-		if len(cells) != 7 {
-			t.Fatalf("docs/metrics.md: unexpected number of cells (%d) in the row %q", len(cells), line)
-		}
-		name, labels, _ := strings.Cut(strings.Trim(cells[1], " `}"), "{")
-		m := Metric{Type: strings.TrimSpace(cells[2])}
-		if labels != "" {
-			m.Labels = strings.Split(labels, ",")
+	entry := regexp.MustCompile("(?m)^- `(kubeflap_\\w+)(?:{([\\w,]+)})?` \\((\\w+), ")
+	for _, found := range entry.FindAllStringSubmatch(readFile(t, "docs/metrics.md"), -1) {
+		name, m := found[1], Metric{Type: found[3]}
+		if found[2] != "" {
+			m.Labels = strings.Split(found[2], ",")
 		}
 		all[name] = m
 		if m.Type == "histogram" {
 			all[name+"_count"], all[name+"_sum"] = m, m
 			all[name+"_bucket"] = Metric{m.Type, append([]string{"le"}, m.Labels...)}
 		}
+	}
+	if len(all) < 50 {
+		t.Fatalf("docs/metrics.md lists only %d metrics", len(all))
 	}
 	return all
 }
