@@ -162,7 +162,7 @@ func TestGracePeriod(t *testing.T) {
 		{"what is as long as makes sense is not raised", clusterOf(150*s, ok, 100*s, ok), []string{tight + " ... recommended 0s", "warning nodes_slow"}},
 		{"every 20 s, 30 s are too short", recommended(50*s, 20*s, clusterOf(30*s, 20800*time.Millisecond, 20800*time.Millisecond)), []string{"bad grace_period_unsafe ... recommended 50s", "warning nodes_slow"}},
 		{"so long that dead nodes are found late", clusterOf(600*s, ok, ok), []string{"note grace_period_long ... recommended 120s"}},
-		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, clusterOf(40*s, ok, ok, ok)), []string{"bad grace_period_tight ... up to 55s (more than ten minutes ago) ... --node-monitor-grace-period=1m50s"}},
+		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, clusterOf(40*s, ok, ok, ok)), []string{"bad grace_period_tight ... the longest gap (55s, more than ten minutes ago) exceeded the grace period (40s) ... --node-monitor-grace-period=1m50s"}},
 		{"a heartbeat every 4 s may be missed once in 16 s", recommended(0, 4*s, clusterOf(16*s, 4200*time.Millisecond, 4200*time.Millisecond)), nil},
 		{"no other grace period is recommended", recommended(0, 10*s, clusterOf(40*s, 25*s, 25*s, ok)), []string{tight + " ... leave the grace period at 40s", "warning nodes_slow"}},
 		{"nobody can set it", managed, []string{"bad grace_period_tight ... you cannot set this flag on a managed control plane", slow}},

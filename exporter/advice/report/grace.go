@@ -109,12 +109,9 @@ func (c *cluster) observed() string {
 	if longest == 0 {
 		return "no interval that a grace period should cover"
 	}
-	missable := ": too short for a single renewal"
-	switch n := renewals(c.grace); {
-	case n == 1:
-		missable = ": 1 renewal fits into it, so none may be missed"
-	case n > 1:
-		missable = fmt.Sprintf(": %d renewals fit into it, so %d may be missed", n, n-1)
+	gap, is := "the longest gap ("+brief(longest)+c.whenLongest+") ", "was within"
+	if longest > c.grace.Period {
+		is = "exceeded"
 	}
-	return fmt.Sprintf("intervals of up to %s%s; the grace period is %.2g times as long%s", brief(longest), c.whenLongest, c.grace.Period.Seconds()/longest.Seconds(), missable)
+	return gap + is + " the grace period (" + brief(c.grace.Period) + ")"
 }

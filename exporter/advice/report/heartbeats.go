@@ -22,9 +22,9 @@ func (c *cluster) judge() {
 	switch {
 	case c.recommended > c.grace.Period && !c.grace.Unsafe() && 2*c.toCover <= c.grace.Period:
 		c.earlier = c.recommended / 2
-		c.toCover, c.whenLongest = c.earlier, " (more than ten minutes ago)"
+		c.toCover, c.whenLongest = c.earlier, ", more than ten minutes ago"
 	case c.toCover == 0 && len(c.nodesWith(verdict.SharedPath)) > 0: // all late intervals are explained
-		c.toCover, c.whenLongest = c.grace.LongestOnTime(), " while the control plane is healthy"
+		c.toCover, c.whenLongest = c.grace.LongestOnTime(), ", while the control plane is healthy"
 	}
 }
 

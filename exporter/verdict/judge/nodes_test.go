@@ -141,7 +141,7 @@ func TestWhatSilentNodesShareIsNamed(t *testing.T) {
 		{[][]transition.NodeLabel{{zone("a", 3), pool}, {zone("a", 3), pool}, {zone("a", 3), pool}}, "the only nodes with topology.kubernetes.io/zone=a"},
 		{[][]transition.NodeLabel{{zone("a", 5), pool}, {zone("a", 5), pool}, {zone("a", 5), pool}}, "all have topology.kubernetes.io/zone=a, which 5 nodes have in total"},
 		{[][]transition.NodeLabel{{zone("a", 5), pool}, {zone("b", 4), pool}, {zone("a", 5), pool}}, "no label distinguishes them"},
-		{[][]transition.NodeLabel{nil, nil, nil}, "below 1 in 1,000"},
+		{[][]transition.NodeLabel{nil, nil, nil}, "coincidence is very unlikely"},
 		{[][]transition.NodeLabel{{zone("a", 2)}, {zone("b", 2)}, {zone("a", 2)}, {zone("b", 2)}}, "the only nodes with topology.kubernetes.io/zone=a and topology.kubernetes.io/zone=b"},
 		{[][]transition.NodeLabel{{zone("a", 2)}, {zone("b", 3)}, {zone("a", 2)}, {zone("b", 3)}}, "no label distinguishes them"},
 		{[][]transition.NodeLabel{{zone("a", 3)}, {zone("b", 1)}, {zone("a", 3)}, {pool}}, "no label distinguishes them"},

@@ -167,7 +167,7 @@ func (w *weighing) oneCause(group silence.List) (verdict.Answer, string) {
 		if alone := w.flapAlone(group); alone != yes {
 			return alone, ", but some of them also fell silent alone within the hour, so this may be chance"
 		}
-		return yes, ": with independent failures, the probability of this is below 1 in 1,000"
+		return yes, ": coincidence is very unlikely"
 	case ended && endSeen && apart > endTogether:
 		return no, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	}
