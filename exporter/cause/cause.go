@@ -20,7 +20,8 @@ const (
 	KubeletRestart
 	// ProbeFailed means that a readiness probe failed while the container kept running.
 	ProbeFailed
-	// ContainerExit means that a container exited: it crashed, ran out of memory, or failed its liveness probe.
+	// ContainerExit means that a container exited: it crashed, ran out of memory, or failed its liveness probe. The pod can
+	// have stopped being Ready shortly before, because the readiness probe failed, too.
 	ContainerExit
 	// InPlaceUpdate means that somebody changed the image of a container in a running pod.
 	InPlaceUpdate
@@ -36,7 +37,8 @@ const (
 	EndpointsReset
 	// ManualWrite means that somebody edited the Endpoints or EndpointSlices.
 	ManualWrite
-	// ServiceChanged means that the Service's selector or publishNotReadyAddresses changed.
+	// ServiceChanged means that the Service's selector or publishNotReadyAddresses changed, or that the labels of a pod
+	// changed, so that the selector no longer matches them.
 	ServiceChanged
 
 	// Count is the number of causes, for arrays indexed by Cause.

@@ -49,7 +49,7 @@ func (f *Facts) Decide() (d verdict.Decision) {
 		}}
 	case f.planned > 0 && f.planned == f.Lost:
 		is.verdict, is.because = verdict.Planned, "the pods left nodes whose departure was announced by "+f.announcedBy
-	case f.relabelled():
+	case f.isRelabelled():
 		is.verdict, is.because = verdict.Workload, "the labels of the pods were changed, so that the selector of the Service does not match them"
 	case f.Replaced != "" && f.Cause == cause.PodDeleted:
 		is.because = f.Replaced

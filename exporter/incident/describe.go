@@ -104,8 +104,9 @@ func (f *Facts) affected() advice.Affected {
 	if f.withNode > 0 && f.withNode == f.Lost {
 		a.DeletedNodes = slices.Sorted(slices.Values(f.deleted))
 	}
-	a.Said, a.Probed = f.Quotes.most(f.Cause), f.probedBefore()
-	a.Relabelled = f.relabelled()
+	_, a.Probed = f.ByCause[cause.ProbeFailed]
+	a.Probed = a.Probed && f.Cause == cause.ContainerExit
+	a.Said, a.Relabelled = f.Quotes.most(f.Cause), f.isRelabelled()
 	a.Vanished = f.vanished > 0 && f.vanished == f.Lost
 	a.Resolved, a.ServiceGone = f.Conflicted && !f.Conflict, f.ServiceGone
 	return a

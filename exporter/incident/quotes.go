@@ -41,20 +41,10 @@ func (q Quotes) most(is cause.Cause) string {
 	return phrase.Line(most.Words)
 }
 
-// quoted returns what the API says about the cause of an incident of a workload or a Service, in parentheses, or nothing.
-func (f *Facts) quoted() string {
-	if words := f.Quotes.most(f.Cause); words != "" {
+// inParentheses returns the same as most, in parentheses, or nothing.
+func (q Quotes) inParentheses(is cause.Cause) string {
+	if words := q.most(is); words != "" {
 		return " (" + words + ")"
 	}
 	return ""
-}
-
-// relabelled reports whether the pods were relabelled, so that a Service no longer selects them. A change of a Service is
-// about the Service, not about its pods.
-func (f *Facts) relabelled() bool { return f.Kind == KindWorkload && f.Cause == cause.ServiceChanged }
-
-// probedBefore reports whether containers exited after their probes had failed.
-func (f *Facts) probedBefore() bool {
-	_, probed := f.ByCause[cause.ProbeFailed]
-	return probed && f.Cause == cause.ContainerExit
 }

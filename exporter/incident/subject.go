@@ -53,6 +53,12 @@ func ServiceSubject(x transition.Service, why cause.Cause) Subject {
 // IsAboutNodes reports whether the subject is a node, or something that nodes share.
 func (s Subject) IsAboutNodes() bool { return s.Kind != KindWorkload && s.Kind != KindService }
 
+// isRelabelled reports whether the subject is pods that were relabelled, so that a Service no longer selects them. A change
+// of the Service itself has the Service as its subject.
+func (s Subject) isRelabelled() bool {
+	return s.Kind == KindWorkload && s.Cause == cause.ServiceChanged
+}
+
 // Key returns the key of an active incident. All failures of a node share one key, because their causes are related.
 // For a workload or a Service, each cause has its own key, because the remedy depends on the cause.
 func (s Subject) Key() string {

@@ -103,7 +103,7 @@ func (f *Facts) turnedText(x *Incident) string {
 
 // happenedToService returns the text for an incident of a workload or Service.
 func (f *Facts) happenedToService() string {
-	s := f.affected().Happened() + f.quoted()
+	s := f.affected().Happened() + f.Quotes.inParentheses(f.Cause)
 	switch {
 	case f.Cause == cause.InPlaceUpdate && f.LostAgain > 0:
 		return s + fmt.Sprintf(", %d of them again after they had returned", f.LostAgain)

@@ -11,10 +11,10 @@ type relabelled struct {
 	why string
 }
 
-// NoteLabels compares the labels of a pod that a Service contains with the Service's selector. Labels are nil if they are
-// unknown, or if the pod was deleted. Labels that the previous selector matches have not been changed: then a change of the
-// Service explains what follows.
-func (q *Losses) NoteLabels(s *Service, id event.UID, labels map[string]string) {
+// NoteLabels compares the labels of a pod that the Service contains with the selector. Labels are nil if they are unknown,
+// or if the pod was deleted. Labels that the previous selector matches have not been changed: then a change of the Service
+// explains what follows. The version is the resourceVersion of the pod, or 0 if it is unknown.
+func (s *Service) NoteLabels(id event.UID, labels map[string]string, version uint64) {
 	why := s.Selector.Mismatch(labels)
 	if labels == nil || why == "" {
 		delete(s.relabelled, id)
@@ -26,7 +26,7 @@ func (q *Losses) NoteLabels(s *Service, id event.UID, labels map[string]string) 
 	if s.relabelled == nil {
 		s.relabelled = map[event.UID]relabelled{}
 	}
-	s.relabelled[id] = relabelled{q.watches.Version(), why}
+	s.relabelled[id] = relabelled{version, why}
 }
 
 // HasLeft reports whether a pod was relabelled, so that the Service no longer selects it.

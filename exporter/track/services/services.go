@@ -66,7 +66,7 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 	for l := c.Services; l != nil; l = l.Rest {
 		s := l.Service.(*service)
 		x.mark(s, t)
-		x.losses.NoteLabels(&s.Service, id, c.Labels)
+		s.NoteLabels(id, c.Labels, x.watches.Version())
 		if c.Updated && s.Current {
 			x.imageUpdated(s, id)
 		}
