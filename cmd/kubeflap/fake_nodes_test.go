@@ -152,6 +152,16 @@ func (s *fakeCluster) slow(node int, from float64, intervals ...float64) {
 	}
 }
 
+// weakens makes some nodes silent again and again, independently of each other: on average once in the given number of
+// seconds, for 43 to 58 s.
+func (s *fakeCluster) weakens(from, to float64, nodes int, every float64) {
+	for i := range nodes {
+		for at := from + s.random.ExpFloat64()*every; at < min(to, 4*3600); at += 60 + s.random.ExpFloat64()*every {
+			s.silence(at, at+s.between(43, 58).Seconds(), 1+i*len(s.nodes)/nodes)
+		}
+	}
+}
+
 // change modifies a node at the given second.
 func (s *fakeCluster) change(second float64, node int, how func(*event.Node)) {
 	s.at(second, func() {

@@ -172,6 +172,11 @@ func (a act) ints() (all []int) {
 	return all
 }
 
+// number returns the number after a word.
+func (a act) number(word string) float64 {
+	return act{args: a.args[slices.Index(a.args, word)+1:]}.numbers()[0]
+}
+
 // word returns an argument, or nothing.
 func (a act) word(i int) string {
 	if i < len(a.args) {

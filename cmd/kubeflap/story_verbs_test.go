@@ -28,8 +28,10 @@ var nodeVerbs = map[string]func(*fakeCluster, act){
 	"silent":  func(s *fakeCluster, a act) { s.silence(a.at, a.until, a.ints()...) },
 	"reboot":  func(s *fakeCluster, a act) { s.reboots(a.at, a.until, a.ints()...) },
 	"upgrade": func(s *fakeCluster, a act) { s.upgrades(a.at, a.until, a.ints()...) },
-	"slow":    func(s *fakeCluster, a act) { s.slow(a.ints()[0], a.at, act{args: a.args[2:]}.numbers()...) },
-	"drain":   func(s *fakeCluster, a act) { s.drains(a.at, a.ints()[0]) },
+	// Some nodes are silent again and again, each by itself.
+	"weak":  func(s *fakeCluster, a act) { s.weakens(a.at, a.until, a.ints()[0], a.number("every")) },
+	"slow":  func(s *fakeCluster, a act) { s.slow(a.ints()[0], a.at, act{args: a.args[2:]}.numbers()...) },
+	"drain": func(s *fakeCluster, a act) { s.drains(a.at, a.ints()[0]) },
 	"delete": func(s *fakeCluster, a act) {
 		for _, i := range a.ints() {
 			s.deletes(a.at, i)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // Silence is the loss of a node: heartbeats are missing, or the node controller set Ready to Unknown.
@@ -121,4 +122,9 @@ func (s *Silence) Lasted(now time.Time) time.Duration {
 // kubelet version, or a clock that was set back.
 func (s *Silence) Explained() bool {
 	return s.Announced != "" || s.Rebooted || s.Upgraded || s.ClockBack > 0
+}
+
+// IsOwn reports whether the verdict about the silence names nothing that the node shares with others.
+func (s *Silence) IsOwn() bool {
+	return s.Judgement == nil || s.Judgement.Reviewed().Class() != verdict.ClassShared
 }

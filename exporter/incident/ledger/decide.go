@@ -28,7 +28,8 @@ const (
 func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
 	seen, nodeTime := l.Silences.Seen(l.now, nodes)
 	return &judge.NodeLoss{
-		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.Late(l.now.Add(-time.Hour)), Now: l.now, Nodes: nodes,
+		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.Late(l.now.Add(-time.Hour)),
+		Older: l.Silences.Before(l.now.Add(-time.Hour)), Now: l.now, Nodes: nodes,
 		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Settings.Undisturbed(), Rate: judge.Rate{Silences: seen, NodeTime: nodeTime},
 		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.Silences.Upgrades,
 	}
@@ -44,6 +45,8 @@ func (l *Ledger) decide(r *Record) verdict.Decision {
 		return r.Decide()
 	case r.final != nil:
 		return *r.final
+	case r.latest != nil && !r.recovered.IsZero() && l.now.Sub(r.touched) > reviewFor:
+		return *r.latest // what happens to other nodes meanwhile is considered when the incident ends for good
 	}
 	return r.weigh(l)
 }
@@ -69,10 +72,11 @@ func (l *Ledger) graceFacts() advice.GracePeriod {
 // review updates the verdicts of node incidents that have changed recently.
 func (l *Ledger) review(t time.Time) {
 	l.reviews.last = t
-	f := l.NodeLoss(nil, 0)
+	nodes := 0
 	for _, r := range l.shown {
-		f.Nodes = max(f.Nodes, r.KnownNodes)
+		nodes = max(nodes, r.KnownNodes)
 	}
+	f := l.NodeLoss(nil, nodes)
 	reviewed, again := 0, false
 	for _, r := range slices.Backward(l.shown) {
 		if !r.IsAboutNodes() || r.Settled || r.withdrawn || t.Sub(r.touched) > reviewFor {
@@ -166,7 +170,7 @@ func (l *Ledger) Explain(r *Record, t time.Time) {
 // the revision. The facts that led to the revision may be older. The parameter final is set for incidents that have
 // ended for good.
 func (l *Ledger) revise(r *Record, d verdict.Decision, final bool) {
-	if final {
+	if r.latest = &d; final {
 		r.final = &d
 	}
 	r.Judgement.Revise(d.Verdict)

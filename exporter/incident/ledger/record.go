@@ -42,10 +42,10 @@ type Record struct {
 	// notifier.changes after the last change of this record.
 	touched time.Time
 	change  uint64
-	// The field reviewed is the verdict at the last review, or nil. The field final is the final decision about a node
-	// incident. It is nil until the incident has ended for good.
-	reviewed *verdict.Verdict
-	final    *verdict.Decision
+	// The field reviewed is the verdict at the last review, or nil. The field latest is the decision then. The field final
+	// is the final decision about a node incident. It is nil until the incident has ended for good.
+	reviewed      *verdict.Verdict
+	latest, final *verdict.Decision
 }
 
 // beginsHarmless reports whether incidents with a cause are reported only after they have caused harm.

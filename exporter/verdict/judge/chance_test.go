@@ -2,14 +2,12 @@ package judge
 
 import "testing"
 
-// TestChances uses values that follow from the definitions. For example, the second one is 1 - 0.99^19.
+// TestChances uses values that follow from the definitions.
 func TestChances(t *testing.T) {
 	for _, c := range []struct {
 		what      string
 		got, want float64
 	}{
-		{"at least 2 of 8 with 1 in 1000", binomialTail(8, 2, 0.001), 2.788806e-05},
-		{"at least 1 of 19 with 1 in 100", binomialTail(19, 1, 0.01), 0.1738314},
 		{"at least 4 of 0.375", poissonTail(4, 0.375), 0.0006117},
 		{"at least 0", poissonTail(0, 3), 1},
 	} {

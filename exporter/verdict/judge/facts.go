@@ -20,6 +20,8 @@ type NodeLoss struct {
 	// Late holds the cluster's unexplained late heartbeats of the last hour: silences of more than half the grace period,
 	// but at most the grace period so far.
 	Late silence.List
+	// Older holds the cluster's silences of the day before the last hour.
+	Older silence.List
 	// Now is the time of the decision.
 	Now time.Time
 	// Nodes is the number of nodes in the cluster.
@@ -33,7 +35,7 @@ type NodeLoss struct {
 	// Upgrades holds the recent upgrades of kubelets.
 	Upgrades silence.Upgrades
 	// Rate measures how often nodes of this cluster fall silent.
-	Rate Rate
+	Rate
 
 	cluster *cluster
 }

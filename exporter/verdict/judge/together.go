@@ -151,10 +151,10 @@ func (w *weighing) oneCause(group silence.List) (verdict.Answer, string) {
 	if n < 2 {
 		return no, ""
 	}
-	p := w.Rate.ofGroup(n, w.Nodes, w.Interval)
+	p, weak := w.chanceOf(group)
 	ended, endSeen, apart := silence.Ends(group)
 	if ended && endSeen && apart <= endTogether {
-		p *= endsWithin(n, endTogether)
+		p *= math.Pow(w.ownRates().endsWithin(endTogether, group[0].Lasted(w.Now)), float64(n-1))
 	}
 	switch {
 	case !endSeen && n == 2:
@@ -164,69 +164,29 @@ func (w *weighing) oneCause(group silence.List) (verdict.Answer, string) {
 	case !ended && n == 2:
 		return unknown, ": kubeflap can decide this when the nodes return, or when a third node falls silent"
 	case p < significance && (n > 2 || apart <= endTogether):
-		if alone := w.flapAlone(group); alone != yes {
-			return alone, ", but some of them also fell silent alone within the hour, so this may be chance"
-		}
 		return yes, ": coincidence is very unlikely"
 	case ended && endSeen && apart > endTogether:
 		return no, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
+	case weak > 0 && p >= manyTimes && !w.pathFailed:
+		return no, flapAlone
+	case weak > 0:
+		return unknown, flapAlone
 	}
 	return unknown, ": this may be chance"
 }
 
-// flapAlone judges whether nodes that fell silent together have a common cause. If they often fall silent alone, chance
-// can explain the group. One of them may have done so only this time. The answer is Yes if chance is excluded, and No if
-// chance explains the group.
-func (w *weighing) flapAlone(group silence.List) verdict.Answer {
-	expected, rarest := 1.0, math.Inf(1) // how often all nodes of the group fall silent together in an hour
-	for i, s := range group {
-		alone := w.alone()[s.Node]
-		if i > 0 {
-			expected *= max(alone, rarest) * (2 * w.Interval).Hours()
-		}
-		rarest = min(rarest, alone)
-	}
-	expected *= max(1, rarest)
-	switch {
-	case expected < significance:
-		return yes
-	case expected < manyTimes || w.pathFailed:
-		return unknown
-	}
-	return no
-}
+const flapAlone = ", but some of them also fell silent alone, so this may be chance"
 
 // cluster holds what is the same for all incidents, because finding it takes much longer than weighing an incident.
 type cluster struct {
 	// The recent silences in which nodes were lost, and the late heartbeats, both sorted by start.
 	recent, late silence.List
-	// How often each node fell silent alone in the last hour, or nil if nobody asked.
-	alone map[string]float64
+	// How often each node falls silent by itself, or nil if nobody asked.
+	rates *ownRates
 	// The silences of nodes that fell silent one after another. They are nil if chance may explain them, or if nobody
 	// asked.
 	inTurn      silence.List
 	inTurnKnown bool
-}
-
-// alone returns how often each node fell silent alone in the last hour. A node fell silent alone if no other node fell
-// silent within one heartbeat interval.
-func (f *NodeLoss) alone() map[string]float64 {
-	if f.cluster.alone != nil {
-		return f.cluster.alone
-	}
-	f.cluster.alone = map[string]float64{}
-	for _, x := range [...]struct{ some, others silence.List }{{f.cluster.recent, f.cluster.late}, {f.cluster.late, f.cluster.recent}} {
-		all := x.some
-		isNext := func(i, j int) bool {
-			return j >= 0 && j < len(all) && all[i].Node != all[j].Node && all[i].Began.Sub(all[j].Began).Abs() <= f.Interval
-		}
-		for i, s := range all {
-			if f.inLastHour(s) && f.isDisturbed(s) && !isNext(i, i-1) && !isNext(i, i+1) && !f.isNear(s, x.others) {
-				f.cluster.alone[s.Node]++
-			}
-		}
-	}
-	return f.cluster.alone
 }
 
 func (f *NodeLoss) inLastHour(s *silence.Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
@@ -249,10 +209,19 @@ func (w *weighing) inTurn() silence.List {
 		counts[s.Node]++
 		most = max(most, counts[s.Node])
 	}
-	if len(counts) >= 4 && most*len(counts) <= 2*len(alone) && !isChance(alone) {
+	if len(counts) >= 4 && most*len(counts) <= 2*len(alone) && !isChance(alone) && !areFewWeak(len(counts), len(alone), w.Nodes) {
 		c.inTurn = alone
 	}
 	return c.inTurn
+}
+
+// areFewWeak reports whether silences may be those of some weak nodes, each silent again and again, instead of those of any
+// node. It assumes up to twice as many weak nodes as were silent so far: then more silences would have been of the same
+// nodes. A quarter of all nodes are not few.
+func areFewWeak(silent, silences, nodes int) bool {
+	weak, all := 2*float64(silent), float64(silences)
+	again := all - weak*(1-math.Exp(-all/weak)) // how many silences are expected to be of a node that was silent before
+	return 4*silent < nodes && 1-poissonTail(silences-silent+1, again) > 0.05
 }
 
 // independent returns the silences of the last hour that have no common cause. It omits silences that began together,
@@ -267,7 +236,16 @@ func (w *weighing) independent() (alone silence.List) {
 		for end < len(rest) && rest[end].Began.Sub(rest[end-1].Began) <= w.Interval {
 			end++
 		}
-		group := silence.LargestGroup(rest[:end], rest[:end], w.Interval)
+		alone = append(alone, w.independentOf(rest[:end])...)
+		rest = rest[end:]
+	}
+	return alone
+}
+
+// independentOf returns the silences without a common cause of a part of those of the cluster. It changes the given list.
+func (w *weighing) independentOf(rest silence.List) (alone silence.List) {
+	for len(rest) > 1 {
+		group := silence.LargestGroup(rest, rest, w.Interval)
 		if holds, _ := w.oneCause(group); holds == no {
 			alone = append(alone, group...)
 		}
@@ -279,5 +257,5 @@ func (w *weighing) independent() (alone silence.List) {
 			return isFirst
 		})
 	}
-	return alone
+	return append(alone, rest...)
 }
