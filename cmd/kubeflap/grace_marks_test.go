@@ -83,6 +83,7 @@ func readGraceClusters(t *testing.T) map[string]*graceCluster {
 			t.Fatal(err)
 		}
 		c.pipeline.finish()
+		checkSentences(t, c.pipeline)
 		recorded.Close()
 	}
 	if len(clusters) != 4 {

@@ -96,6 +96,7 @@ func (r *factRun) check() {
 		}
 	}
 	r.reported.counted.expectCounters(r.t, r.pipeline)
+	checkSentences(r.t, r.pipeline)
 	all := allIncidents(r.pipeline)
 	r.facts.expectIncidents(r.t, all)
 	for i := 1; i < len(r.facts.Segments); i++ {

@@ -143,6 +143,7 @@ func (x *publicReport) check(t *testing.T) {
 		for _, i := range web.Answer([]web.Cluster{p.cluster("")}, &api.Query{}).Incidents {
 			all = append(all, pageIncident{i})
 		}
+		checkSentences(t, p)
 		text, err := json.Marshal(all)
 		if err != nil {
 			t.Fatal(err)

@@ -279,6 +279,7 @@ func (x *scenario) checkEnd(w *storyWatcher) {
 	if !strings.Contains(page.String(), "It is unknown whether a grace period longer") {
 		w.checkGraceTable(seconds(given.Heartbeats.Recommended))
 	}
+	checkSentences(w.t, w.pipeline)
 	if got := findings(given); got != x.advice {
 		w.t.Errorf("advise: %q, want %q", got, x.advice)
 	}

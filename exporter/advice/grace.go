@@ -29,6 +29,8 @@ type GracePeriod struct {
 	// Period is the current grace period, or 0 if unknown. Default is the value without the flag: 40 s up to v1.31,
 	// 50 s from v1.32, or 0 if the version is unknown.
 	Period, Default time.Duration
+	// Assumed reports whether Period is only assumed, because it is the default.
+	Assumed bool
 	// Interval is the heartbeat interval of nodes without delays, or 0 if unknown.
 	Interval time.Duration
 	// Longest is the longest heartbeat interval of slow nodes that recovered, or 0. The grace period should cover it.
@@ -115,8 +117,17 @@ func (g GracePeriod) tooShort() string {
 		return fmt.Sprintf("Your provider sets the grace period of %s, so open a case with your provider. Kubelets renew their Lease every %s, so even healthy nodes exceed the grace period. As a workaround, set a shorter nodeLeaseDurationSeconds: kubelets renew their Lease four times in that period.",
 			period, interval)
 	}
-	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager to %s. It is currently %s. The default is 40s (50s from v1.32). Kubelets renew their Lease every %s, so less than %s is always unsafe: a single lost heartbeat makes a node Unknown.",
-		phrase.Duration(g.Recommended()), period, interval, phrase.Duration(g.Shortest()))
+	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager to %s. %s. The default is 40s (50s from v1.32). Kubelets renew their Lease every %s, so less than %s is always unsafe: a single lost heartbeat makes a node Unknown.",
+		phrase.Duration(g.Recommended()), g.current(), interval, phrase.Duration(g.Shortest()))
+}
+
+// current says what the grace period is.
+func (g GracePeriod) current() string {
+	s := "It is currently " + phrase.Duration(g.Period)
+	if g.Assumed {
+		s += " (assumed)"
+	}
+	return s
 }
 
 // NotesOn returns sentences that explain a comparison of grace periods. They repeat the recommended grace period.

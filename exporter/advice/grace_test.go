@@ -51,7 +51,7 @@ func TestRecommendedGracePeriod(t *testing.T) {
 // lost heartbeat exceeds the grace period.
 func TestTheControlPlaneComesBeforeAnUnsafeGracePeriod(t *testing.T) {
 	for period, want := range map[time.Duration]string{
-		12 * time.Second: "The grace period of 12s is not the cause, but it is unsafe: set it to 50s.",
+		12 * time.Second: "Whatever the cause, the grace period of 12s is unsafe, because a single lost heartbeat makes a node Unknown: set --node-monitor-grace-period to 50s.",
 		24 * time.Second: "Leave the grace period as it is (24s): it is not the cause.",
 	} {
 		got := LostNodes{Verdict: verdict.SharedPath, Grace: GracePeriod{Period: period, Default: 50 * time.Second, Interval: 10 * time.Second}}.Remedy()

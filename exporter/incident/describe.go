@@ -51,7 +51,7 @@ func (f *Facts) Describe(x *Incident, g advice.GracePeriod, now time.Time) {
 		x.Remedy = "Nothing is wrong with the nodes. If this happens often, look at the API server that kubeflap uses and at the network between them."
 		return
 	}
-	x.Summary, x.Remedy = f.summary(x, now), f.remedy(x, g, now)
+	x.Summary, x.Remedy = f.summary(x, g, now), f.remedy(x, g, now)
 	if service, w, ok := keepsGoing(x); ok {
 		x.WaitsFor = service + " waits for " + w.What()
 	}
@@ -67,9 +67,7 @@ func (f *Facts) numbers(x *Incident, g advice.GracePeriod, now time.Time) (n Num
 		n.GracePeriod, n.LongestInterval = g.Period, f.longest(now, g.Period)
 		x.Numbers = n
 		n.LongestAtLeast = n.LongestInterval > 0 && f.atLeast(x) != ""
-		if x.Verdict == verdict.GracePeriod || g.Unsafe() || x.Verdict == verdict.Node && x.Cause == cause.NodeHeartbeatLost && !f.Silences.ClocksSetBack() && !f.Silences.Upgraded() {
-			n.RecommendedGracePeriod = g.Recommended()
-		}
+		n.RecommendedGracePeriod = lostNodes(f, x, g, now).Recommended()
 	case f.Cause == cause.InPlaceUpdate:
 		for i, window := range transition.Windows() {
 			n.Windows = append(n.Windows, advice.Window{Length: window, Bounces: f.ConsumerBounces[i], StaleReadds: f.StaleReadds[i]})
@@ -81,13 +79,7 @@ func (f *Facts) numbers(x *Incident, g advice.GracePeriod, now time.Time) (n Num
 // remedy returns the remedy for the verdict, with the numbers of this cluster.
 func (f *Facts) remedy(x *Incident, g advice.GracePeriod, now time.Time) string {
 	if f.IsAboutNodes() {
-		return advice.LostNodes{
-			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: f.nodes.len(), KnownNodes: f.KnownNodes,
-			NotMarked: f.NotMarked > 0, ClockSetBack: f.Silences.ClocksSetBack(), Upgraded: f.Silences.Upgraded(),
-			NotRecovered: x.State == StateRunning && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
-			Longest: f.unexplained(x.Numbers.LongestInterval, now), Grace: g, Command: x.Command, Etcd: x.Etcd,
-			Said: f.told(now), Problems: f.problems,
-		}.Remedy()
+		return lostNodes(f, x, g, now).Remedy()
 	}
 	a := f.affected()
 	if x.Verdict == verdict.Planned {
@@ -95,6 +87,17 @@ func (f *Facts) remedy(x *Incident, g advice.GracePeriod, now time.Time) string 
 	}
 	a.Windows, a.Pending = x.Numbers.Windows, x.State == StatePending || a.Pending && f.Cause == cause.ManualWrite
 	return a.Remedy()
+}
+
+// lostNodes returns the facts that the texts about nodes need.
+func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advice.LostNodes {
+	return advice.LostNodes{
+		Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: f.nodes.len(), KnownNodes: f.KnownNodes,
+		NotMarked: f.NotMarked > 0, ClockSetBack: f.Silences.ClocksSetBack(), Upgraded: f.Silences.Upgraded(),
+		NotRecovered: x.State == StateRunning && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
+		Longest: f.unexplained(x.Numbers.LongestInterval, now), Grace: g, Command: x.Command, Etcd: x.Etcd,
+		Said: f.told(now), Problems: f.problems,
+	}
 }
 
 // affected returns the facts that the texts about a workload or Service need.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -14,10 +15,10 @@ import (
 )
 
 // summary returns the summary of an incident.
-func (f *Facts) summary(x *Incident, now time.Time) string {
+func (f *Facts) summary(x *Incident, g advice.GracePeriod, now time.Time) string {
 	happened := f.happenedToService()
 	if f.IsAboutNodes() {
-		happened = f.happenedToNodes(x, now)
+		happened = f.happenedToNodes(x, g, now)
 	}
 	s := phrase.Sentence(happened) + "; " + cmp.Or(lossText(x), f.noLossText(x))
 	if x.Evicted > 0 {
@@ -27,16 +28,17 @@ func (f *Facts) summary(x *Incident, now time.Time) string {
 }
 
 // happenedToNodes returns the text for an incident of nodes, without the effect on Services.
-func (f *Facts) happenedToNodes(x *Incident, now time.Time) string {
+func (f *Facts) happenedToNodes(x *Incident, g advice.GracePeriod, now time.Time) string {
 	grace, longest := "", phrase.Duration(x.Numbers.LongestInterval)
 	if x.Numbers.GracePeriod > 0 {
 		grace = " (grace period " + phrase.Duration(x.Numbers.GracePeriod) + ")"
 	}
-	measured, nodes := x.Numbers.LongestInterval > 0, f.nodes.len()
+	// Up to the interval of nodes without delays, a node was not silent.
+	measured, nodes := x.Numbers.LongestInterval > g.Undisturbed(), f.nodes.len()
 	switch {
 	case x.Verdict == verdict.GracePeriod:
 		s := "the grace period of " + phrase.Duration(x.Numbers.GracePeriod) + " is as short as the heartbeat interval"
-		if measured {
+		if x.Numbers.LongestInterval > 0 {
 			s += "; " + phrase.Count(nodes, "node was", "nodes were") + " lost after intervals of at most " + longest
 		}
 		return s + f.turnedText(x)
@@ -50,8 +52,10 @@ func (f *Facts) happenedToNodes(x *Incident, now time.Time) string {
 			s += ", for up to " + phrase.Duration(d) + " after the last heartbeat" + grace
 		}
 		return s
-	case nodes <= 1:
+	case nodes <= 1 && measured:
 		return f.happenedToNode(x, longest+grace, now)
+	case nodes <= 1:
+		return f.happenedToNode(x, "", now)
 	case f.Silences.ClocksSetBack():
 		return "the clocks of " + phrase.CountOf(nodes, f.KnownNodes, "nodes") + " were set back, so the node controller ignored their heartbeats" + f.turnedText(x)
 	}
@@ -65,6 +69,8 @@ func (f *Facts) happenedToNodes(x *Incident, now time.Time) string {
 	return s + f.turnedText(x)
 }
 
+// happenedToNode returns the text for an incident of one node. The text longest is empty unless the node was silent for
+// a known time.
 func (f *Facts) happenedToNode(x *Incident, longest string, now time.Time) string {
 	node := "node " + strings.Join(x.Nodes, "")
 	switch {
@@ -78,7 +84,7 @@ func (f *Facts) happenedToNode(x *Incident, longest string, now time.Time) strin
 			s += ` ("` + cmp.Or(said.Message, said.Reason) + `")`
 		}
 		return s
-	case x.Numbers.LongestInterval > 0:
+	case longest != "":
 		return node + " sent no heartbeat for " + f.atLeast(x) + longest + f.turnedText(x)
 	case f.FoundUnknown > 0:
 		return node + " was Unknown when kubeflap started"
@@ -167,10 +173,13 @@ func (f *Facts) noLossText(x *Incident) string {
 // It also considers the lengths of silences, because the tracker cannot always measure the interval that contains a
 // silence.
 func (f *Facts) longest(now time.Time, gracePeriod time.Duration) time.Duration {
+	if f.Silences.Any(func(s *silence.Silence) bool { return s.Unseen }) {
+		return 0 // kubeflap sees reports of the node's status, but not its heartbeats
+	}
 	known, unknown := max(f.Longest, f.Timeline.lasting(TrackHeartbeat, now)), time.Duration(0)
 	for _, s := range f.Silences {
 		switch length := s.Lasted(now); {
-		case measured(s):
+		case s.IsMeasured():
 			known = max(known, length)
 		case !s.EndedBlind || s.Blind:
 			unknown = max(unknown, length)
@@ -185,7 +194,7 @@ func (f *Facts) longest(now time.Time, gracePeriod time.Duration) time.Duration 
 // longestUnmarked returns the longest time from a node's last heartbeat until the node controller set it to Unknown, or
 // until the silence ended without that. It returns 0 if kubeflap could not measure this time.
 func longestUnmarked(left silence.List, now time.Time) (longest time.Duration) {
-	for _, s := range left.Filter(measured) {
+	for _, s := range left.Filter((*silence.Silence).IsMeasured) {
 		lasted := s.Lasted(now)
 		if s.MarkedAt.After(s.Began) {
 			lasted = min(lasted, s.MarkedAt.Sub(s.Began))
@@ -194,10 +203,6 @@ func longestUnmarked(left silence.List, now time.Time) (longest time.Duration) {
 	}
 	return longest
 }
-
-// measured reports whether the length of a silence is known. It is unknown if kubeflap's watch broke, or if kubeflap
-// does not see heartbeats.
-func measured(s *silence.Silence) bool { return !s.Blind && !s.Unseen && !s.EndedBlind }
 
 // atLeast returns "at least " if a silence may have lasted longer than the longest interval, and kubeflap did not see
 // the end of this silence.
@@ -218,7 +223,7 @@ func (f *Facts) unexplained(longest time.Duration, now time.Time) time.Duration 
 	}
 	longest = 0
 	for _, s := range f.Silences {
-		if !s.Explained() && measured(s) {
+		if !s.Explained() && s.IsMeasured() {
 			longest = max(longest, s.Lasted(now))
 		}
 	}

@@ -8,19 +8,21 @@ import (
 	"time"
 )
 
-// Duration formats a duration with about three digits, such as 850ms, 13.5s, 2m05s, 3h20m or 4d06h.
+// Duration formats a duration with about three digits, such as 850ms, 13.5s, 2m05s, 5m, 3h20m or 4d06h.
 func Duration(d time.Duration) string {
 	switch {
+	case d > 0 && d < time.Millisecond:
+		return "less than 1ms"
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%gs", d.Round(100*time.Millisecond).Seconds())
 	case d < time.Hour:
 		d = d.Round(time.Second)
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+		return strings.TrimSuffix(fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second), "00s")
 	case d < 48*time.Hour:
 		d = d.Round(time.Minute)
-		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+		return strings.TrimSuffix(fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute), "00m")
 	}
 	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
@@ -31,9 +33,12 @@ func Moment(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") 
 // Clock formats a time without its date, in UTC.
 func Clock(t time.Time) string { return t.UTC().Format("15:04:05.0") }
 
-// Count returns a number with its noun, such as "1 node" or "2 nodes".
+// Count returns a number with its noun, such as "no nodes", "1 node" or "2 nodes".
 func Count(n int, one, many string) string {
-	if n == 1 {
+	switch n {
+	case 0:
+		return "no " + many
+	case 1:
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)

@@ -45,6 +45,8 @@ type Sum struct {
 	Count   uint64
 	// Last is the end of the newest silence, or the current time if this silence is ongoing.
 	Last time.Time
+	// Longest is the length of the longest silence whose length is known, or 0.
+	Longest time.Duration
 }
 
 func (h *Store) of(name string) *node {
@@ -121,14 +123,6 @@ func (h *Store) ClockSetBack(name string, t time.Time, by time.Duration) {
 // Recount counts the silence of a deleted Node, whose machine has registered again.
 func (h *Store) Recount(s *Silence) { h.of(s.Node).add(s, h) }
 
-// StartCounting sets the counters to zero at t.
-func (h *Store) StartCounting(t time.Time) {
-	h.counting = t
-	for _, n := range h.nodes {
-		n.older = nil
-	}
-}
-
 func (n *node) add(x *Silence, h *Store) {
 	if n.revisable = append(n.revisable, x); len(n.revisable) > maxRevisable {
 		n.fold(1, h)
@@ -159,16 +153,20 @@ func (h *Store) Sweep(t time.Time) {
 // counted adds a silence to the counts of its node. It does not add silences that are explained and were shorter than
 // the grace period.
 func (h *Store) counted(all []Sum, x *Silence, of func() verdict.Verdict, now time.Time) []Sum {
-	if x.Judgement == nil || !x.Began.After(h.counting) || x.Short && x.Explained() {
+	if x.Judgement == nil || x.Short && x.Explained() {
 		return all
 	}
-	ended, v := cmp.Or(x.Ended, now), of()
+	ended, v, length := cmp.Or(x.Ended, now), of(), time.Duration(0)
+	if x.IsMeasured() {
+		length = x.Lasted(now)
+	}
 	reason := x.reason(v, ended, h.Settings.Undisturbed())
 	i := slices.IndexFunc(all, func(y Sum) bool { return y.Verdict == v && y.Reason == reason })
 	if i < 0 {
-		return append(all, Sum{x.Node, v, reason, 1, ended})
+		return append(all, Sum{x.Node, v, reason, 1, ended, length})
 	}
 	all[i].Count++
+	all[i].Longest = max(all[i].Longest, length)
 	if ended.After(all[i].Last) {
 		all[i].Last = ended
 	}
@@ -180,6 +178,8 @@ func (s *Silence) reason(v verdict.Verdict, ended time.Time, undisturbed time.Du
 	switch {
 	case s.Short:
 		return verdict.Late
+	case v == verdict.ControllerManager && s.NotMarked:
+		return verdict.LeftReady
 	case v != verdict.Node, ended.Sub(s.Began) <= undisturbed:
 		return verdict.NoReason
 	case s.Announced != "":

@@ -107,6 +107,10 @@ const goneWithin = 10 * time.Minute
 // IsGone reports whether the node's machine may have been reclaimed.
 func (s *Silence) IsGone() bool { return s.IsDeleted() && s.Deleted.Sub(s.Began) <= goneWithin }
 
+// IsMeasured reports whether the length of the silence is known. It is unknown if kubeflap's watch broke, or if kubeflap
+// does not see heartbeats.
+func (s *Silence) IsMeasured() bool { return !s.Blind && !s.Unseen && !s.EndedBlind }
+
 // Lasted returns the duration of the silence, up to now if it is ongoing.
 func (s *Silence) Lasted(now time.Time) time.Duration {
 	switch {

@@ -40,8 +40,6 @@ type Store struct {
 	// The map nodes holds the existing nodes with silences or late heartbeats.
 	nodes map[string]*node
 	starts
-	// counting is the time of the last call of StartCounting. Older silences are not counted.
-	counting time.Time
 }
 
 // Begin records the first observation of the cluster. Later calls have no effect.
@@ -53,7 +51,7 @@ func (h *Store) Begin(t time.Time) {
 
 // Learn records settings that affect the grace period.
 func (h *Store) Learn(x transition.GracePeriodKnown) {
-	h.Settings.GracePeriod = advice.GracePeriod{Period: x.Period, Default: x.Default, Interval: x.Interval, Managed: x.Managed}
+	h.Settings.GracePeriod = advice.GracePeriod{Period: x.Period, Default: x.Default, Assumed: x.Assumed, Interval: x.Interval, Managed: x.Managed}
 }
 
 // Settings holds the grace period and the heartbeat interval.

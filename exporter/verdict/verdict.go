@@ -109,21 +109,14 @@ const (
 	Upgraded
 	// ClockSetBack means that the node controller ignored the node's heartbeats because the node's clock was set back.
 	ClockSetBack
-	// ReasonCount is the number of reasons, for arrays indexed by Reason.
-	ReasonCount
+	// LeftReady means that the node controller left the silent node Ready for too long.
+	LeftReady
 )
 
-var reasonTexts = [ReasonCount]string{NoReason: "", Late: "late", Slow: "slow", Down: "down", Announced: "announced", Rebooted: "rebooted", Upgraded: "upgraded", ClockSetBack: "clock_set_back"}
+var reasonTexts = [...]string{NoReason: "", Late: "late", Slow: "slow", Down: "down", Announced: "announced", Rebooted: "rebooted", Upgraded: "upgraded", ClockSetBack: "clock_set_back", LeftReady: "left_ready"}
 
-// String returns the value of the `reason` label.
+// String returns the name of the reason.
 func (r Reason) String() string { return reasonTexts[r] }
-
-// ParseReason returns the reason for a value of the `reason` label. ok is false for unknown values, which later
-// versions of kubeflap may use.
-func ParseReason(s string) (r Reason, ok bool) {
-	i := slices.Index(reasonTexts[:], s)
-	return Reason(max(i, 0)), i >= 0
-}
 
 // Answer states whether a hypothesis or a fact holds.
 type Answer uint8

@@ -27,7 +27,7 @@ func departures() Scenario {
 	rebooted, reclaimed := "node-7", "node-8"
 	want := []Report{
 		{"planned", "node", lost, cordoned, "announced by a cordon", "Nothing is at fault"},
-		{"node_rebooted", "node", lost, rebooted, "a new bootID", "Find out why the machine of " + rebooted + " restarted"},
+		{"node_rebooted", "node", lost, rebooted, "a new bootID", "The machine of " + rebooted + " restarted without notice"},
 		{"undecided", "node", lost, reclaimed, "the machine is gone: it was reclaimed, or it failed and was replaced", "To find out: "},
 	}
 	for _, node := range scaled {
@@ -40,7 +40,7 @@ func departures() Scenario {
 		Reports: want,
 		Advised: []string{"nodes rebooted"}, NotAdvised: []string{"nodes slow", "nodes silent", "control plane late"},
 		Pages: []Page{
-			lostPage(rebooted, "Find out why the machine of "+rebooted+" restarted"),
+			lostPage(rebooted, "The machine of "+rebooted+" restarted without notice"),
 			lostPage(reclaimed, "To find out: "),
 		},
 		Options: cluster.Options{Nodes: nodes, ControllerManagerPod: true, ControllerManagerFlags: []string{unhurried, everySecond}},

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -17,7 +18,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // cluster holds the state of a cluster that the advice depends on.
@@ -25,8 +25,6 @@ type cluster struct {
 	grace advice.GracePeriod
 	// graceSource says how kubeflap found the grace period. It is empty if the grace period is unknown.
 	graceSource controlplane.Source
-	// recommended is the grace period to set, or 0 if there is no recommendation.
-	recommended time.Duration
 	// now is the time of the newest event.
 	now   time.Time
 	nodes []node
@@ -39,20 +37,12 @@ type cluster struct {
 	flags []controlplane.Flag
 	// unwatched lists the resources that cannot be watched.
 	unwatched []watches.Watch
-
-	// The method judge sets the fields below. toCover is the longest interval that the grace period must cover. whenLongest
-	// says when it occurred, unless it is recent. The field earlier is an upper bound on the length of such intervals that
-	// ended more than ten minutes ago, or 0 if there are none.
-	toCover, earlier time.Duration
-	whenLongest      string
 }
 
-// node is a node with its silences since kubeflap first saw it, and with the verdicts of its incidents in the last ten
-// minutes.
+// node is a node with the counts of its silences.
 type node struct {
 	nodes.Node
 	silences []silence.Sum
-	verdicts []verdict.Verdict
 }
 
 // Of returns the advice for a cluster as of t. The histogram counts the heartbeat intervals. The table compares grace
@@ -62,7 +52,7 @@ func Of(t time.Time, tracker *track.Tracker, incidents *correlate.Log, intervals
 		grace: incidents.GracePeriod(t), intervals: intervals, services: tracker.Services(t, nil), namespaces: tracker.Namespaces(t, nil),
 		short: tracker.ShortTolerations(t, nil), flags: tracker.ManagerFlags(nil),
 	}
-	c.recommended = c.grace.Recommended()
+	c.grace.Interval = cmp.Or(c.grace.Interval, advice.HeartbeatInterval)
 	if setting := tracker.GracePeriod(); setting.Period > 0 {
 		c.graceSource = setting.Source
 	}
@@ -83,23 +73,15 @@ func Of(t time.Time, tracker *track.Tracker, incidents *correlate.Log, intervals
 }
 
 func nodesOf(t time.Time, tracker *track.Tracker, incidents *correlate.Log) (all []node) {
-	silences, verdicts := map[string][]silence.Sum{}, map[string][]verdict.Verdict{}
+	silences := map[string][]silence.Sum{}
 	for _, s := range incidents.Silences(t) {
 		silences[s.Node] = append(silences[s.Node], s)
-	}
-	standings := incidents.Standings(t).Incidents
-	for i := range standings {
-		if x := &standings[i]; x.Scope.HasNodes() {
-			for _, name := range x.Nodes {
-				verdicts[name] = append(verdicts[name], x.Verdict)
-			}
-		}
 	}
 	for _, n := range tracker.Nodes(t, nil) {
 		if !n.HeartbeatKnown {
 			n.LongestInterval = 0
 		}
-		all = append(all, node{n, silences[n.Name], verdicts[n.Name]})
+		all = append(all, node{n, silences[n.Name]})
 	}
 	return all
 }

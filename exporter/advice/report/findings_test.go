@@ -48,9 +48,14 @@ func seen(intervals uint64) *dto.Histogram {
 // late nodes have just been silent through their own fault.
 func clusterOf(grace time.Duration, longest ...time.Duration) cluster {
 	g := advice.GracePeriod{Period: grace, Interval: 10 * s}
+	for _, l := range longest {
+		if l > g.LateThreshold() && l <= advice.LongestGrace {
+			g.Longest = max(g.Longest, l)
+		}
+	}
 	c := cluster{grace: g, graceSource: controlplane.SourceControllerManager, now: now, intervals: seen(1000)}
 	for i, l := range longest {
-		own := silence.Sum{Verdict: verdict.Node, Reason: verdict.Slow, Count: 1, Last: c.now}
+		own := silence.Sum{Verdict: verdict.Node, Reason: verdict.Slow, Count: 1, Last: c.now, Longest: l}
 		switch {
 		case l > advice.LongestGrace:
 			own.Reason = verdict.Down
@@ -58,19 +63,9 @@ func clusterOf(grace time.Duration, longest ...time.Duration) cluster {
 			own.Count, own.Last = 0, time.Time{}
 		case l <= grace:
 			own.Reason = verdict.Late
-			fallthrough
-		default:
-			g.Longest = max(g.Longest, l)
 		}
 		c.nodes = append(c.nodes, node{Node: nodes.Node{Name: "node-" + string(rune('1'+i)), LongestInterval: l}, silences: []silence.Sum{own}})
 	}
-	c.recommended = g.Recommended()
-	return c
-}
-
-// recommended sets a cluster's recommended grace period (0 for none) and heartbeat interval.
-func recommended(to, interval time.Duration, c cluster) cluster {
-	c.recommended, c.grace.Interval = to, interval
 	return c
 }
 
@@ -82,20 +77,19 @@ func but(c cluster, change func(*cluster)) cluster {
 // decided replaces the verdict on the late nodes, which is that of their incident.
 func decided(v verdict.Verdict, c cluster) cluster {
 	for i := range c.nodes {
-		n := &c.nodes[i]
-		if own := &n.silences[0]; own.Count > 0 {
-			own.Verdict, own.Reason, n.verdicts = v, verdict.NoReason, []verdict.Verdict{v}
+		if own := &c.nodes[i].silences[0]; own.Count > 0 {
+			own.Verdict, own.Reason = v, verdict.NoReason
 		}
 	}
-	c.recommended = 0
+	c.grace.Longest = 0
 	return c
 }
 
 // silent returns a cluster with a silence of node-2, or several equal ones, the last of them some time ago.
 func silent(longest time.Duration, v verdict.Verdict, r verdict.Reason, count uint64, ago time.Duration) cluster {
-	c := recommended(0, 10*s, clusterOf(40*s, ok, longest, ok))
+	c := clusterOf(40*s, ok, ok, ok)
 	c.nodes[1].LateHeartbeats, c.nodes[1].MissedHeartbeats = 9, 9
-	c.nodes[1].silences = []silence.Sum{{Verdict: verdict.Node, Reason: verdict.Slow}, {Verdict: v, Reason: r, Count: count, Last: now.Add(-ago).In(time.FixedZone("", 3600))}}
+	c.nodes[1].silences = []silence.Sum{{Verdict: verdict.Node, Reason: verdict.Slow}, {Verdict: v, Reason: r, Count: count, Longest: longest, Last: now.Add(-ago).In(time.FixedZone("", 3600))}}
 	return c
 }
 
@@ -142,9 +136,14 @@ func check(t *testing.T, name string, c cluster, want ...string) {
 
 func TestGracePeriod(t *testing.T) {
 	const slow, tight = "bad nodes_slow", "warning grace_period_tight"
-	managed := but(recommended(0, 10*s, clusterOf(40*s, ok, 50*s, ok)), func(c *cluster) { c.grace.Managed = true })
+	managed := but(clusterOf(40*s, ok, 50*s, ok), func(c *cluster) { c.grace.Managed = true })
 	from := func(source controlplane.Source) cluster {
 		return but(clusterOf(50*s, ok, ok), func(c *cluster) { c.graceSource = source })
+	}
+	assumed := but(clusterOf(40*s, ok, 50*s, ok), func(c *cluster) { c.graceSource = controlplane.SourceDefault })
+	every := func(interval time.Duration, c cluster) cluster {
+		c.grace.Interval = interval
+		return c
 	}
 	for _, c := range []struct {
 		name string
@@ -153,24 +152,26 @@ func TestGracePeriod(t *testing.T) {
 	}{
 		{"a healthy cluster needs no advice", clusterOf(50*s, ok, ok, ok), nil},
 		{"below two renewals nothing is safe", clusterOf(19*s, ok, ok), []string{"bad grace_period_unsafe ... recommended 50s"}},
-		{"as short as the heartbeat", clusterOf(10*s, ok, ok), []string{"bad grace_period_unsafe ... recommended 50s"}},
-		{"two renewals, none may be missed", clusterOf(20*s, ok, ok), []string{tight + " ... recommended 50s"}},
-		{"an interval over half of it", clusterOf(40*s, ok, 21*s, ok), []string{tight + " ... recommended 60s", "warning nodes_slow"}},
-		{"an interval over all of it", clusterOf(40*s, ok, 42*s, ok), []string{"bad grace_period_tight ... recommended 90s", slow}},
+		{"as short as the heartbeat", clusterOf(10*s, ok, ok), []string{"bad grace_period_unsafe ... recommended 50s ... observed no slow nodes; the grace period is too short for a single renewal"}},
+		{"two renewals, none may be missed", clusterOf(20*s, ok, ok), []string{tight + " ... recommended 50s ... observed no slow nodes; 1 renewal fits into the grace period, so none may be missed"}},
+		{"an interval over half of it", clusterOf(40*s, ok, 21*s, ok), []string{tight + " ... recommended 60s ... observed the longest gap (21s) was within the grace period (40s)", "warning nodes_slow"}},
+		{
+			"an interval over all of it", clusterOf(40*s, ok, 42*s, ok),
+			[]string{"bad grace_period_tight ... recommended 90s ... advice --node-monitor-grace-period=90s on each kube-controller-manager, until the slow nodes are fixed", slow + " ... The finding about the grace period says what helps until then"},
+		},
 		{"twice the longest is rounded up to 10 s", clusterOf(40*s, ok, 30100*time.Millisecond, ok), []string{tight + " ... recommended 70s", "warning nodes_slow"}},
 		{"no more is recommended than detects a dead node in time", clusterOf(40*s, ok, 100*s, ok), []string{"bad grace_period_tight ... recommended 120s", slow}},
-		{"what is as long as makes sense is not raised", clusterOf(150*s, ok, 100*s, ok), []string{tight + " ... recommended 0s", "warning nodes_slow"}},
-		{"every 20 s, 30 s are too short", recommended(50*s, 20*s, clusterOf(30*s, 20800*time.Millisecond, 20800*time.Millisecond)), []string{"bad grace_period_unsafe ... recommended 50s", "warning nodes_slow"}},
+		{"what is as long as makes sense is not raised", clusterOf(150*s, ok, 100*s, ok), []string{tight + " ... recommended 0s ... leave the grace period at 2m30s", "warning nodes_slow"}},
+		{"every 20 s, 30 s are too short", every(20*s, clusterOf(30*s, 20800*time.Millisecond, 20800*time.Millisecond)), []string{"bad grace_period_unsafe ... recommended 50s", "warning nodes_slow"}},
 		{"so long that dead nodes are found late", clusterOf(600*s, ok, ok), []string{"note grace_period_long ... recommended 120s"}},
-		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, clusterOf(40*s, ok, ok, ok)), []string{"bad grace_period_tight ... the longest gap (55s, more than ten minutes ago) exceeded the grace period (40s) ... --node-monitor-grace-period=1m50s"}},
-		{"a heartbeat every 4 s may be missed once in 16 s", recommended(0, 4*s, clusterOf(16*s, 4200*time.Millisecond, 4200*time.Millisecond)), nil},
-		{"no other grace period is recommended", recommended(0, 10*s, clusterOf(40*s, 25*s, 25*s, ok)), []string{tight + " ... leave the grace period at 40s", "warning nodes_slow"}},
-		{"nobody can set it", managed, []string{"bad grace_period_tight ... you cannot set this flag on a managed control plane", slow}},
+		{"a heartbeat every 4 s may be missed once in 16 s", every(4*s, clusterOf(16*s, 4200*time.Millisecond, 4200*time.Millisecond)), nil},
+		{"nobody can set it", managed, []string{"bad grace_period_tight ... recommended 0s ... you cannot set this flag on a managed control plane", slow}},
 		{"read from kubeflap's flag", from(controlplane.SourceFlag), nil},
 		{"measured", from(controlplane.SourceObserved), []string{"note grace_period_source ... up to 10 s shorter"}},
-		{"assumed", from(controlplane.SourceDefault), []string{"note grace_period_source ... the default of the server's version"}},
+		{"assumed", from(controlplane.SourceDefault), []string{"note grace_period_source ... only assumed to be the default"}},
+		{"assumed, and too short", assumed, []string{"bad grace_period_tight ... recommended 100s ... first check the current value ... only assumed to be the default", slow}},
 		{"no nodes", clusterOf(50 * s), []string{"note few_heartbeats"}},
-		{"nothing known", cluster{}, []string{"note few_heartbeats", "note grace_period_source"}},
+		{"nothing known", cluster{}, []string{"note grace_period_source", "note few_heartbeats ... observed no heartbeat intervals of no nodes"}},
 	} {
 		check(t, c.name, c.c, c.want...)
 	}
@@ -178,9 +179,6 @@ func TestGracePeriod(t *testing.T) {
 
 func TestNodes(t *testing.T) {
 	const tight = "warning grace_period_tight"
-	current := func(v verdict.Verdict) cluster {
-		return but(decided(verdict.Planned, clusterOf(50*s, ok, 55*s, ok)), func(c *cluster) { c.nodes[1].verdicts = []verdict.Verdict{v} })
-	}
 	twoDaysApart := but(silent(ok, verdict.SharedPath, verdict.NoReason, 1, 48*h), func(c *cluster) {
 		c.nodes[0].silences = []silence.Sum{{Verdict: verdict.SharedPath, Count: 1, Last: now.Add(-h)}}
 	})
@@ -192,39 +190,34 @@ func TestNodes(t *testing.T) {
 		{"one node is slow", clusterOf(50*s, ok, 30*s, ok), []string{tight, "warning nodes_slow"}},
 		{
 			"only the first few nodes are named", clusterOf(50*s, 30*s, 31*s, 32*s, 33*s, 34*s, 35*s, 36*s, ok, ok),
-			[]string{tight, "warning nodes_slow ... observed 7 of 9 nodes late: node-7 (36s), node-6 (35s), node-5 (34s), node-4 (33s), node-3 (32s), and 2 more | ... ,node-1 "},
+			[]string{tight, "warning nodes_slow ... observed 7 of 9 nodes: node-7 (36s, until 2026-03-02 12:00 UTC), node-6 (35s, ... , and 2 more | ... ,node-1 "},
 		},
-		{"all nodes late together are the control plane", decided(verdict.SharedPath, clusterOf(50*s, 55*s, 56*s, 57*s)), []string{"bad control_plane_late ... etcd first"}},
+		{"all nodes late together are the control plane", decided(verdict.SharedPath, clusterOf(50*s, 55*s, 56*s, 57*s)), []string{"bad control_plane_late ... Check etcd's disk and load first"}},
 		{
 			"only some of them", decided(verdict.SharedPath, clusterOf(50*s, ok, 55*s, 56*s, 57*s, ok, ok)),
-			[]string{"bad control_plane_late ... advice check what only these nodes share ... an overloaded etcd rejects some writes"},
+			[]string{"bad control_plane_late ... advice Check what only these nodes share ... an overloaded etcd rejects some writes"},
 		},
-		{"a node that is down is no reason for a longer grace period", clusterOf(50*s, ok, ok, 600*s), []string{"warning nodes_silent"}},
-		{"an incident: planned", current(verdict.Planned), nil},
-		{"an incident: rebooted", current(verdict.NodeRebooted), []string{"warning nodes_rebooted | nodes node-2 2026-03-02T12:00Z"}},
-		{"an incident: a shared path", current(verdict.SharedPath), []string{"bad control_plane_late | nodes node-2 2026-03-02T12:00Z"}},
-		{"an incident: the controller manager", current(verdict.ControllerManager), []string{"bad controller_manager_slow | nodes node-2 2026-03-02T12:00Z"}},
-		{"an incident: undecided", current(verdict.Undecided), []string{"warning undecided | nodes node-2 2026-03-02T12:00Z"}},
-		{"late nine times, and nothing was decided", silent(ok, verdict.Node, verdict.Slow, 0, 0), nil},
-		{"a shared path, 13 minutes ago", silent(ok, verdict.SharedPath, verdict.NoReason, 3, 13*m), []string{"bad control_plane_late ... node-2 (3 times, most recently at 2026-03-02 11:47 UTC)"}},
-		{"a shared path, five minutes ago", silent(52*s, verdict.SharedPath, verdict.NoReason, 3, 5*m), []string{"bad control_plane_late ... node-2 (52s)"}},
-		{"a shared path within the grace period", silent(ok, verdict.SharedPath, verdict.Late, 1, h), []string{"warning control_plane_late ... node-2 (at 2026-03-02 11:00 UTC)"}},
-		{"a shared path, two days ago", silent(ok, verdict.SharedPath, verdict.NoReason, 1, 48*h), []string{"note control_plane_late ... node-2 (at 2026-02-28 12:00 UTC)"}},
+		{"a node that is down is no reason for a longer grace period", clusterOf(50*s, ok, ok, 600*s), []string{"warning nodes_silent ... node-3 (10m, until ... The node or its kubelet was down"}},
+		{"late nine times, and nothing was decided", silent(52*s, verdict.Node, verdict.Slow, 0, 0), nil},
+		{"a shared path, 13 minutes ago", silent(52*s, verdict.SharedPath, verdict.NoReason, 3, 13*m), []string{"bad control_plane_late ... node-2 (3 times, up to 52s, the last one until 2026-03-02 11:47 UTC)"}},
+		{"a silence of unknown length", silent(0, verdict.SharedPath, verdict.NoReason, 1, 5*m), []string{"bad control_plane_late ... node-2 (until 2026-03-02 11:55 UTC)"}},
+		{"a shared path within the grace period", silent(30*s, verdict.SharedPath, verdict.Late, 1, h), []string{"warning control_plane_late ... node-2 (30s, until 2026-03-02 11:00 UTC)"}},
+		{"a shared path, two days ago", silent(ok, verdict.SharedPath, verdict.NoReason, 1, 48*h), []string{"note control_plane_late ... until 2026-02-28 12:00 UTC)"}},
 		{"two days ago, and today", twoDaysApart, []string{"bad control_plane_late | nodes node-1 2026-03-02T11:00Z", "note control_plane_late | nodes node-2 2026-02-28T12:00Z"}},
-		{"the controller manager, hours ago", silent(ok, verdict.ControllerManager, verdict.NoReason, 1, 5*h), []string{"bad controller_manager_slow ... at 2026-03-02 07:00 UTC"}},
-		{"a reboot, hours ago", silent(ok, verdict.NodeRebooted, verdict.NoReason, 1, 5*h), []string{"warning nodes_rebooted ... at 2026-03-02 07:00 UTC"}},
-		{"undecided, hours ago", silent(ok, verdict.Undecided, verdict.NoReason, 1, 5*h), []string{"warning undecided ... at 2026-03-02 07:00 UTC"}},
+		{"the controller manager, hours ago", silent(ok, verdict.ControllerManager, verdict.NoReason, 1, 5*h), []string{"bad controller_manager_slow ... until 2026-03-02 07:00 UTC ... heartbeats of node-2 were on time"}},
+		{"a silent node that was left Ready", silent(3*m, verdict.ControllerManager, verdict.LeftReady, 1, 5*h), []string{"bad controller_manager_slow ... node-2 (3m, until ... Then check the machine, the network and the kubelet of node-2"}},
+		{"a reboot, hours ago", silent(ok, verdict.NodeRebooted, verdict.NoReason, 1, 5*h), []string{"warning nodes_rebooted ... until 2026-03-02 07:00 UTC"}},
+		{"undecided, hours ago", silent(ok, verdict.Undecided, verdict.NoReason, 1, 5*h), []string{"warning undecided ... until 2026-03-02 07:00 UTC"}},
 		{"planned", silent(ok, verdict.Planned, verdict.NoReason, 5, 5*m), nil},
 		{"a grace period that is too short", silent(ok, verdict.GracePeriod, verdict.NoReason, 500, m), nil},
-		{"a slow kubelet, hours ago", silent(ok, verdict.Node, verdict.Slow, 1, 5*h), []string{"bad nodes_slow ... node-2 (at 2026-03-02 07:00 UTC)"}},
-		{"a slow kubelet, two days ago", silent(ok, verdict.Node, verdict.Slow, 1, 48*h), []string{"note nodes_slow ... node-2 (at 2026-02-28 12:00 UTC)"}},
-		{"a late heartbeat, hours ago", silent(ok, verdict.Node, verdict.Late, 2, 5*h), nil},
-		{"three late heartbeats", silent(ok, verdict.Node, verdict.Late, 3, 5*h), []string{"warning nodes_slow ... node-2 (3 times, most recently at 2026-03-02 07:00 UTC)"}},
-		{"a late heartbeat just now", silent(30*s, verdict.Node, verdict.Late, 1, m), []string{tight, "warning nodes_slow ... node-2 (30s)"}},
-		{"late just now, and nothing was decided", silent(30*s, verdict.Node, verdict.Slow, 0, 0), nil},
-		{"down, hours ago", silent(ok, verdict.Node, verdict.Down, 1, 5*h), []string{"warning nodes_silent ... node-2 (at 2026-03-02 07:00 UTC)"}},
-		{"an upgrade, hours ago", silent(ok, verdict.Node, verdict.Upgraded, 1, 5*h), []string{"warning kubelets_upgraded ... node-2 (at 2026-03-02 07:00 UTC)"}},
-		{"a clock that was set back, hours ago", silent(ok, verdict.Node, verdict.ClockSetBack, 1, 5*h), []string{"warning clocks_set_back ... node-2 (at 2026-03-02 07:00 UTC)"}},
+		{"a slow kubelet, hours ago", silent(50*s, verdict.Node, verdict.Slow, 1, 5*h), []string{"bad nodes_slow ... node-2 (50s, until 2026-03-02 07:00 UTC)"}},
+		{"a slow kubelet, two days ago", silent(50*s, verdict.Node, verdict.Slow, 1, 48*h), []string{"note nodes_slow ... node-2 (50s, until 2026-02-28 12:00 UTC)"}},
+		{"a late heartbeat, hours ago", silent(30*s, verdict.Node, verdict.Late, 2, 5*h), nil},
+		{"three late heartbeats", silent(30*s, verdict.Node, verdict.Late, 3, 5*h), []string{"warning nodes_slow ... node-2 (3 times, up to 30s, the last one until 2026-03-02 07:00 UTC)"}},
+		{"a late heartbeat just now", silent(30*s, verdict.Node, verdict.Late, 1, m), []string{"warning nodes_slow ... node-2 (30s, "}},
+		{"down, hours ago", silent(5*m, verdict.Node, verdict.Down, 1, 5*h), []string{"warning nodes_silent ... node-2 (5m, until 2026-03-02 07:00 UTC)"}},
+		{"an upgrade, hours ago", silent(ok, verdict.Node, verdict.Upgraded, 1, 5*h), []string{"warning kubelets_upgraded ... until 2026-03-02 07:00 UTC"}},
+		{"a clock that was set back, hours ago", silent(ok, verdict.Node, verdict.ClockSetBack, 1, 5*h), []string{"warning clocks_set_back ... until 2026-03-02 07:00 UTC"}},
 		{"a reboot in an incident of the node", silent(ok, verdict.Node, verdict.Rebooted, 1, 5*h), nil},
 	} {
 		check(t, c.name, c.c, c.want...)

@@ -1,46 +1,25 @@
 package report
 
 import (
-	"cmp"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
-
-// judge determines the longest heartbeat interval that the grace period must cover. It ignores nodes that were down, and
-// delays that were not the node's fault.
-func (c *cluster) judge() {
-	c.grace.Interval = cmp.Or(c.grace.Interval, advice.HeartbeatInterval)
-	for i := range c.nodes {
-		if n := &c.nodes[i]; n.LongestInterval <= advice.LongestGrace && !c.explained(n) {
-			c.toCover = max(c.toCover, n.LongestInterval)
-		}
-	}
-	switch {
-	case c.recommended > c.grace.Period && !c.grace.Unsafe() && 2*c.toCover <= c.grace.Period:
-		c.earlier = c.recommended / 2
-		c.toCover, c.whenLongest = c.earlier, ", more than ten minutes ago"
-	case c.toCover == 0 && len(c.nodesWith(verdict.SharedPath)) > 0: // all late intervals are explained
-		c.toCover, c.whenLongest = c.grace.LongestOnTime(), ", while the control plane is healthy"
-	}
-}
 
 // renewals returns the number of renewals that fit into the grace period.
 func renewals(g advice.GracePeriod) int { return int(g.Period / g.LongestOnTime()) }
 
 func (c *cluster) summary() Heartbeats {
-	longest := c.earlier
+	g, longest := c.grace, time.Duration(0)
 	for _, n := range c.nodes {
 		longest = max(longest, n.LongestInterval)
 	}
-	g, typical := c.grace, min(median(c.intervals), longest)
 	h := Heartbeats{
 		Nodes: len(c.nodes), Grace: g.Period.Seconds(), GraceSource: string(c.graceSource),
-		Observed: c.intervals.GetSampleCount(), Typical: rounded(typical.Seconds()), Longest: rounded(longest.Seconds()),
-		Renewals: renewals(g), Expected: g.Interval.Seconds(), Recommended: c.recommended.Seconds(), LeaseWrites: float64(len(c.nodes)) / g.Interval.Seconds(),
+		Observed: c.intervals.GetSampleCount(), Typical: rounded(min(median(c.intervals), longest).Seconds()), Longest: rounded(longest.Seconds()),
+		Renewals: renewals(g), Expected: g.Interval.Seconds(), Recommended: g.Recommended().Seconds(), LeaseWrites: float64(len(c.nodes)) / g.Interval.Seconds(),
 	}
 	if longest > 0 {
 		h.Margin = rounded(g.Period.Seconds() / longest.Seconds())

@@ -16,7 +16,7 @@ const (
 	// often is the number of late heartbeats from which a node counts as slow, even if all of them are old. Each reboot
 	// causes one late heartbeat, so one or two are not enough.
 	often = 3
-	// lately is the period for which kubeflap's metrics show the longest heartbeat interval of a node.
+	// A late heartbeat within the grace period is recent for this time.
 	lately = 10 * time.Minute
 	// If the newest silence of a node is older than worthAction, the node only gets a note.
 	worthAction = 24 * time.Hour
@@ -24,101 +24,89 @@ const (
 	some = 5
 )
 
-// sumSilences adds up the node's silences with the verdict v. If reasons are given, it ignores silences with other
-// reasons.
-func (n *node) sumSilences(v verdict.Verdict, reasons ...verdict.Reason) LateNode {
-	sum := LateNode{Node: n.Name, Longest: rounded(n.LongestInterval.Seconds()), Late: n.LateHeartbeats, Missed: n.MissedHeartbeats, longest: n.LongestInterval}
-	for _, s := range n.silences {
-		if s.Verdict != v || len(reasons) > 0 && !slices.Contains(reasons, s.Reason) {
-			continue
-		}
-		sum.Times += s.Count
-		sum.missed = sum.missed || s.Count > 0 && s.Reason != verdict.Late
-		if s.Last.After(sum.Last) {
-			sum.Last = s.Last
-		}
-	}
-	return sum
+// nodeAdvice is the advice on nodes with silences of one kind. The verdicts on the silences name the component at fault,
+// and the report repeats them.
+type nodeAdvice struct {
+	kind string
+	// severity is empty if it is bad for nodes whose silence exceeded the grace period, and otherwise a warning.
+	severity string
+	// The verdict in lost, and the reasons if there are any, select the silences. lost also determines the advice.
+	lost    advice.LostNodes
+	reasons []verdict.Reason
+	why     string
 }
 
-func (c *cluster) isLately(t time.Time) bool { return c.now.Sub(t) <= lately }
-
-// explained reports whether something other than the node delayed its heartbeats in the last ten minutes. Such delays
-// are no reason for a longer grace period.
-func (c *cluster) explained(n *node) bool {
-	own, short := n.sumSilences(verdict.Node, verdict.Slow, verdict.Late), n.sumSilences(verdict.GracePeriod)
-	return n.LongestInterval > c.grace.LateThreshold() && !(own.Times > 0 && c.isLately(own.Last)) && !(short.Times > 0 && c.isLately(short.Last))
+var adviceOnNodes = []nodeAdvice{
+	{
+		"control_plane_late", "", advice.LostNodes{Verdict: verdict.SharedPath}, nil,
+		"nodes were silent together, or one after another, more often than chance allows. The incident page shows which label they share.",
+	},
+	{
+		"controller_manager_slow", bad, advice.LostNodes{Verdict: verdict.ControllerManager}, []verdict.Reason{verdict.NoReason, verdict.Late},
+		"the node controller set these nodes to Unknown although their heartbeats were on time.",
+	},
+	{
+		"controller_manager_slow", bad, advice.LostNodes{Verdict: verdict.ControllerManager, NotMarked: true}, []verdict.Reason{verdict.LeftReady},
+		"the node controller left these nodes Ready although they were silent.",
+	},
+	{
+		"nodes_rebooted", warning, advice.LostNodes{Verdict: verdict.NodeRebooted}, nil,
+		"these nodes reported a new bootID, so their machines restarted. No taint, deletion, condition or cordon had announced the restarts.",
+	},
+	{
+		"kubelets_upgraded", warning, advice.LostNodes{Verdict: verdict.Node, Upgraded: true}, []verdict.Reason{verdict.Upgraded},
+		"these nodes reported a different kubelet version after the silence. No taint, deletion, condition or cordon had announced the upgrades.",
+	},
+	{
+		"clocks_set_back", warning, advice.LostNodes{Verdict: verdict.Node, ClockSetBack: true}, []verdict.Reason{verdict.ClockSetBack},
+		"heartbeats of these nodes arrived on time, but their timestamps were older than the previous ones, so the node controller ignored them.",
+	},
+	{
+		"undecided", warning, advice.LostNodes{Verdict: verdict.Undecided, Command: "the command that /flaps shows with the incident"}, nil,
+		"a wrong verdict would be worse than none. The incident page shows the hypotheses, and a command that can decide between them.",
+	},
+	{
+		"nodes_slow", "", advice.LostNodes{Verdict: verdict.Node}, []verdict.Reason{verdict.Slow, verdict.Late},
+		"the verdict on these silences is node: meanwhile, the other nodes were on time, or late only by chance.",
+	},
+	{
+		"nodes_silent", warning, advice.LostNodes{Verdict: verdict.Node, Longest: advice.LongestGrace + 1}, []verdict.Reason{verdict.Down},
+		"a node that is silent for more than " + phrase.Duration(advice.LongestGrace) + " is down, not slow. If it does not return, delete the Node.",
+	},
 }
 
-// nodesWith returns the nodes with a current or past verdict v, slowest first. If reasons are given, it ignores silences
-// with other reasons.
-func (c *cluster) nodesWith(v verdict.Verdict, reasons ...verdict.Reason) (all []LateNode) {
-	for i := range c.nodes {
-		n := &c.nodes[i]
-		x := n.sumSilences(v, reasons...)
-		switch {
-		case len(reasons) == 0 && slices.Contains(n.verdicts, v):
-			x.Last, x.missed = c.now, x.missed || c.grace.Period > 0 && (n.LongestInterval > c.grace.Period || n.MissedHeartbeats > 0)
-		case x.Times == 0:
-			continue
-		}
-		all = append(all, x)
+// nodeRecommendations returns the recommendations about nodes.
+func (c *cluster) nodeRecommendations() (all []Recommendation) {
+	for _, a := range adviceOnNodes {
+		nodes := c.nodesWith(a.lost.Verdict, a.reasons)
+		isOld := func(n LateNode) bool { return c.now.Sub(n.Last) > worthAction }
+		all = append(all, c.recommend(a, "", slices.DeleteFunc(slices.Clone(nodes), isOld))...)
+		all = append(all, c.recommend(a, note, slices.DeleteFunc(nodes, func(n LateNode) bool { return !isOld(n) }))...)
 	}
-	slices.SortFunc(all, func(x, y LateNode) int {
-		return cmp.Or(cmp.Compare(y.longest, x.longest), cmp.Compare(y.Late, x.Late), strings.Compare(x.Node, y.Node))
-	})
 	return all
 }
 
-// nodeAdvice is the advice on nodes of one kind.
-type nodeAdvice struct {
-	kind string
-	// severity is empty if it is bad for nodes that missed a heartbeat, and otherwise a warning.
-	severity string
-	nodes    []LateNode
-	// observed is the format of a text with the number of these nodes, the number of all nodes, and the names.
-	observed string
-	texts    func([]LateNode) (advice, why string)
-}
-
-// nodeRecommendations returns the recommendations about nodes. The verdict of an incident names the component at fault,
-// and the report repeats the verdict.
-func (c *cluster) nodeRecommendations() (all []Recommendation) {
-	const late, affected = "%d of %d nodes late: %s", "incidents of this kind affect %d of %d nodes: %s"
-	remedy := func(lost advice.LostNodes, why string) func([]LateNode) (string, string) {
-		return func(nodes []LateNode) (string, string) {
-			var names []string
-			for _, n := range nodes {
-				names = append(names, n.Node)
+// nodesWith returns the nodes with silences that have a verdict, and one of the reasons if there are any. The slowest
+// node comes first.
+func (c *cluster) nodesWith(v verdict.Verdict, reasons []verdict.Reason) (all []LateNode) {
+	for _, n := range c.nodes {
+		x := LateNode{Node: n.Name, Late: n.LateHeartbeats, Missed: n.MissedHeartbeats}
+		for _, s := range n.silences {
+			if s.Verdict != v || len(reasons) > 0 && !slices.Contains(reasons, s.Reason) || s.Count == 0 {
+				continue
 			}
-			lost.Names, lost.Command, lost.Grace = phrase.Some(names), "the command that /flaps shows with the incident", c.grace
-			text, _ := lost.Fix()
-			return text, why
+			x.Times, x.Longest, x.missed = x.Times+s.Count, max(x.Longest, rounded(s.Longest.Seconds())), x.missed || s.Reason != verdict.Late
+			if s.Last.After(x.Last) {
+				x.Last = s.Last.UTC()
+			}
+		}
+		if x.missed || x.Times >= often || x.Times > 0 && (v != verdict.Node || c.now.Sub(x.Last) <= lately) {
+			all = append(all, x)
 		}
 	}
-	slow := slices.DeleteFunc(c.nodesWith(verdict.Node, verdict.Slow, verdict.Late), func(n LateNode) bool { return !n.missed && n.Times < often && !c.isLately(n.Last) })
-	for _, x := range []nodeAdvice{
-		{"control_plane_late", "", c.nodesWith(verdict.SharedPath), late, c.onControlPlane},
-		{"controller_manager_slow", bad, c.nodesWith(verdict.ControllerManager), affected, remedy(advice.LostNodes{Verdict: verdict.ControllerManager},
-			"the node controller was wrong about these nodes: it set them to Unknown although their heartbeats were on time, or left them Ready although they were silent.")},
-		{"nodes_rebooted", warning, c.nodesWith(verdict.NodeRebooted), affected, remedy(advice.LostNodes{Verdict: verdict.NodeRebooted},
-			"these nodes reported a new bootID, so their machines restarted. No taint, deletion, condition or cordon had announced the restarts.")},
-		{"kubelets_upgraded", warning, c.nodesWith(verdict.Node, verdict.Upgraded), affected, remedy(advice.LostNodes{Verdict: verdict.Node, Upgraded: true},
-			"these nodes reported a different kubelet version after the silence. No taint, deletion, condition or cordon had announced the upgrades.")},
-		{"clocks_set_back", warning, c.nodesWith(verdict.Node, verdict.ClockSetBack), affected, remedy(advice.LostNodes{Verdict: verdict.Node, ClockSetBack: true},
-			"heartbeats of these nodes arrived on time, but their timestamps were older than the previous ones, so the node controller ignored them.")},
-		{"undecided", warning, c.nodesWith(verdict.Undecided), affected, remedy(advice.LostNodes{Verdict: verdict.Undecided},
-			"a wrong verdict would be worse than none. The incident page shows the hypotheses, and a command that can decide between them.")},
-		{"nodes_slow", "", slow, late, c.onSlow},
-		{"nodes_silent", warning, c.nodesWith(verdict.Node, verdict.Down), "%d of %d nodes silent: %s", func([]LateNode) (string, string) {
-			return "check whether the machine was down; delete the Node if it will not return",
-				fmt.Sprintf("no grace period should cover more than %s. A node that is silent for longer is down, not slow.", brief(advice.LongestGrace))
-		}},
-	} {
-		isOld := func(n LateNode) bool { return c.now.Sub(n.Last) > worthAction }
-		all = append(all, c.recommend(x, "", slices.DeleteFunc(slices.Clone(x.nodes), isOld))...)
-		all = append(all, c.recommend(x, note, slices.DeleteFunc(x.nodes, func(n LateNode) bool { return !isOld(n) }))...)
-	}
+	slices.SortFunc(all, func(x, y LateNode) int {
+		return cmp.Or(cmp.Compare(y.Longest, x.Longest), cmp.Compare(y.Times, x.Times), strings.Compare(x.Node, y.Node))
+	})
 	return all
 }
 
@@ -133,61 +121,41 @@ func (c *cluster) recommend(a nodeAdvice, severity string, nodes []LateNode) []R
 			severity = bad
 		}
 	}
-	x := Recommendation{
-		Kind: a.kind, Severity: severity, Set: "a heartbeat every " + brief(c.grace.Interval), Observed: fmt.Sprintf(a.observed, len(nodes), len(c.nodes), c.nameSome(nodes)),
+	var names, texts []string
+	for i := range nodes {
+		names, texts = append(names, nodes[i].Node), append(texts, nodes[i].Node+" ("+nodes[i].text()+")")
+		nodes[i].Last = nodes[i].Last.Truncate(time.Second)
 	}
-	x.Advice, x.Why = a.texts(nodes)
-	for _, n := range nodes {
-		n.Last = n.Last.UTC().Truncate(time.Second)
-		x.Nodes = append(x.Nodes, n)
+	if more := len(texts) - some; more > 0 {
+		texts = append(texts[:some], fmt.Sprintf("and %d more", more))
+	}
+	lost := a.lost
+	lost.Names, lost.Count, lost.KnownNodes, lost.Grace = phrase.Some(names), len(nodes), len(c.nodes), c.grace
+	x := Recommendation{
+		Kind: a.kind, Severity: severity, Nodes: nodes, Set: "a heartbeat every " + phrase.Duration(c.grace.Interval),
+		Observed: phrase.CountOf(len(nodes), len(c.nodes), "nodes") + ": " + strings.Join(texts, ", "), Advice: lost.Fix(), Why: a.why,
+	}
+	if a.kind == "nodes_slow" && c.grace.Recommended() > c.grace.Period {
+		x.Why += " The finding about the grace period says what helps until then."
 	}
 	return []Recommendation{x}
 }
 
-// onSlow returns the advice on slow nodes, and the reason.
-func (c *cluster) onSlow(slow []LateNode) (check, why string) {
-	check = "check the kubelet: CPU and disk pressure, garbage collection of containers and images, and the network to the API server"
-	switch {
-	case len(c.nodes) == 1:
-		return check, "with one node, a slow kubelet looks the same as a slow API server or etcd, so check those, too."
-	case slices.ContainsFunc(c.nodes, func(n node) bool { return n.LateHeartbeats > 0 && n.Name != slow[0].Node }):
-		return check + "; if the kubelets are healthy, " + advice.SomeWrites, "the incident's verdict is node: no other nodes were late at the same time, or only by chance."
+// text describes the silences that led to a recommendation.
+func (n *LateNode) text() string {
+	var parts []string
+	if n.Times > 1 {
+		parts = append(parts, fmt.Sprintf("%d times", n.Times))
 	}
-	return check, "the other nodes are on time, so the fault is neither in the API server nor in etcd; a longer grace period would only hide it."
-}
-
-// onControlPlane returns the advice on nodes that were late together, and the reason.
-func (c *cluster) onControlPlane(late []LateNode) (check, why string) {
-	if others := len(c.nodes) - len(late); others > 0 {
-		return advice.OnlyThese + "; if they share nothing, " + advice.SomeWrites + "; do not change the grace period",
-			"the incident's verdict is shared_path: these nodes share something on the way to the API server, and the page shows which label they share."
+	switch longest := phrase.Duration(inSeconds(n.Longest)); {
+	case n.Longest > 0 && n.Times > 1:
+		parts = append(parts, "up to "+longest)
+	case n.Longest > 0:
+		parts = append(parts, longest)
 	}
-	return "check etcd first (its disk: etcd_disk_wal_fsync_duration_seconds; its leader: etcd_server_leader_changes_seen_total), " +
-			"then the API server's load; do not change the grace period",
-		"nodes that are late together have the control plane in common, which could not write their heartbeats."
-}
-
-func (c *cluster) nameSome(nodes []LateNode) string {
-	var names []string
-	for i, n := range nodes {
-		if i == some {
-			names = append(names, fmt.Sprintf("and %d more", len(nodes)-some))
-			break
-		}
-		names = append(names, fmt.Sprintf("%s (%s)", n.Node, c.when(&n)))
+	moment := "until " + n.Last.Format("2006-01-02 15:04 UTC")
+	if n.Times > 1 {
+		moment = "the last one " + moment
 	}
-	return strings.Join(names, ", ")
-}
-
-func (c *cluster) when(n *LateNode) string {
-	moment := n.Last.UTC().Format("2006-01-02 15:04 UTC")
-	switch {
-	case n.longest > c.grace.LateThreshold() && c.isLately(n.Last):
-		return brief(n.longest)
-	case n.Times == 0:
-		return times(n.Late) + ", but not recently"
-	case n.Times == 1:
-		return "at " + moment
-	}
-	return times(n.Times) + ", most recently at " + moment
+	return strings.Join(append(parts, moment), ", ")
 }

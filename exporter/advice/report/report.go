@@ -73,19 +73,19 @@ type Recommendation struct {
 	Recommended float64 `json:"recommended_grace_period_seconds,omitempty"`
 }
 
-// LateNode is a node with late heartbeats.
+// LateNode is a node with silences.
 type LateNode struct {
-	Node    string  `json:"node"`
-	Longest float64 `json:"longest_interval_seconds"`
-	Late    uint64  `json:"heartbeats_late"`
-	Missed  uint64  `json:"heartbeats_missed"`
-	// Times counts the silences that led to the recommendation. Last is the end of the newest of these silences, or the
-	// time of the newest event if the node has a current verdict. Both are zero if unknown.
-	Times uint64    `json:"times,omitempty"`
-	Last  time.Time `json:"last,omitzero"`
+	Node string `json:"node"`
+	// Longest is the length of the longest silence that led to the recommendation, or 0 if unknown. Times counts these
+	// silences. Last is the end of the newest one, or the time of the newest event if it is ongoing.
+	Longest float64   `json:"longest_interval_seconds"`
+	Times   uint64    `json:"times"`
+	Last    time.Time `json:"last"`
+	// Late and Missed count all heartbeats of the node that were late, whatever the reason.
+	Late   uint64 `json:"heartbeats_late"`
+	Missed uint64 `json:"heartbeats_missed"`
 
-	longest time.Duration
-	// missed is set if a heartbeat interval of the node exceeded the grace period.
+	// missed is set if one of the silences exceeded the grace period.
 	missed bool
 }
 
@@ -107,8 +107,7 @@ type Profile struct {
 
 // adviseOn returns the advice for a cluster, with a comparison of grace periods.
 func adviseOn(c *cluster, table controlplane.Table) Report {
-	c.judge()
-	all := slices.Concat([]Recommendation{}, c.graceRecommendations(), c.nodeRecommendations(), c.sourceRecommendations(), c.settingRecommendations(),
+	all := slices.Concat([]Recommendation{}, c.graceFinding(), c.fewHeartbeats(), c.nodeRecommendations(), c.settingRecommendations(),
 		serviceRecommendations(c.services), c.inPlaceRecommendations())
 	for _, w := range c.unwatched {
 		resource := w.Resource.String()

@@ -19,10 +19,10 @@ func (c *cluster) checkFlag(name string, v float64) (assumed, advice, why string
 	switch {
 	case name == "node-monitor-period" && (v > 5 || c.grace.Period > 0 && 4*v > c.grace.Period.Seconds()):
 		return "5s in the default, medium and slow profiles, 2s in fast", "remove the flag: 5s is the default",
-			fmt.Sprintf("the node controller checks the nodes once per period, so it notices a heartbeat and the end of the grace period up to %s late.", brief(inSeconds(2*v)))
+			fmt.Sprintf("the node controller checks the nodes once per period, so it notices a heartbeat and the end of the grace period up to %s late.", phrase.Duration(inSeconds(2*v)))
 	case name == "kube-api-qps" && v > 0 && v < 20:
 		return "20 a second by default", "set 20 or more, and --kube-api-burst to 1.5 times that",
-			fmt.Sprintf("each pod of a lost node takes one write. %d pods take %s, and the pods of other nodes wait.", podsOfANode, brief(inSeconds(podsOfANode/v)))
+			fmt.Sprintf("each pod of a lost node takes one write. %d pods take %s, and the pods of other nodes wait.", podsOfANode, phrase.Duration(inSeconds(podsOfANode/v)))
 	case name == "kube-api-burst" && v > 0 && v < 30:
 		return "30 by default", "set 30 or more",
 			"writes beyond the burst are limited to --kube-api-qps: the pods of a lost node are marked not ready one by one, and their addresses are removed one by one."
@@ -44,7 +44,7 @@ func (c *cluster) checkFlag(name string, v float64) (assumed, advice, why string
 		why = "if several nodes flap, the pods of all of them are evicted within seconds. With the default, there are 10s between two nodes."
 	case name == "pod-eviction-timeout" && v <= 60:
 		return "5m by default, and 30s (fast) or 1m (medium, slow) in the profiles", "set 5m, unless the pods of a lost node must be replaced immediately",
-			fmt.Sprintf("up to v1.12, if a node sends no heartbeat for one grace period and returns after %s, its pods are already evicted. Later versions ignore the flag: the tolerations of the pods apply.", brief(inSeconds(v)))
+			fmt.Sprintf("up to v1.12, if a node sends no heartbeat for one grace period and returns after %s, its pods are already evicted. Later versions ignore the flag: the tolerations of the pods apply.", phrase.Duration(inSeconds(v)))
 	}
 	return "0.1 nodes a second by default", "remove the flag", why
 }
@@ -62,7 +62,7 @@ func (c *cluster) settingRecommendations() (all []Recommendation) {
 		}
 		value := fmt.Sprintf("%g", flag.Value)
 		if (event.ManagerFlag{Name: flag.Name}).IsDuration() {
-			value = brief(inSeconds(flag.Value))
+			value = phrase.Duration(inSeconds(flag.Value))
 		}
 		all = append(all, Recommendation{
 			Kind: "controller_manager_flag", Severity: severity, Set: fmt.Sprintf("--%s=%s", flag.Name, value), Observed: assumed, Advice: advice, Why: why,
@@ -81,7 +81,7 @@ func shortTolerations(short []pods.ShortTolerations, severity string) Recommenda
 		number += n.Pods
 		shortest = min(shortest, n.Shortest)
 		if i < some {
-			names = append(names, fmt.Sprintf("%s (%d, %s)", n.Namespace, n.Pods, brief(n.Shortest)))
+			names = append(names, fmt.Sprintf("%s (%d, %s)", n.Namespace, n.Pods, phrase.Duration(n.Shortest)))
 		}
 	}
 	if len(short) > some {
@@ -89,9 +89,9 @@ func shortTolerations(short []pods.ShortTolerations, severity string) Recommenda
 	}
 	return Recommendation{
 		Kind: "short_tolerations", Severity: severity,
-		Set:      fmt.Sprintf("tolerationSeconds of %s for a node that is not Ready", brief(shortest)),
+		Set:      fmt.Sprintf("tolerationSeconds of %s for a node that is not Ready", phrase.Duration(shortest)),
 		Observed: fmt.Sprintf("%s with at most 1m, in %s; the default is 5m, and the profiles set 30s (fast) or 1m (medium, slow)", phrase.Count(number, "pod", "pods"), strings.Join(names, ", ")),
 		Advice:   "give these pods longer tolerationSeconds for node.kubernetes.io/not-ready and node.kubernetes.io/unreachable, unless they must be replaced immediately",
-		Why:      fmt.Sprintf("if a node sends no heartbeat for one grace period and returns after %s, these pods are already evicted.", brief(shortest)),
+		Why:      fmt.Sprintf("if a node sends no heartbeat for one grace period and returns after %s, these pods are already evicted.", phrase.Duration(shortest)),
 	}
 }

@@ -71,7 +71,7 @@ func writeProfiles(out io.Writer, r Report) {
 			fits += ": none may be missed"
 		}
 		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%g a minute\t%s\n",
-			p.Name, brief(inSeconds(p.StatusUpdate)), brief(inSeconds(p.Monitor)), brief(inSeconds(p.Grace)), brief(inSeconds(p.Eviction)), p.StatusWrites, fits)
+			p.Name, phrase.Duration(inSeconds(p.StatusUpdate)), phrase.Duration(inSeconds(p.Monitor)), phrase.Duration(inSeconds(p.Grace)), phrase.Duration(inSeconds(p.Eviction)), p.StatusWrites, fits)
 	}
 	_ = table.Flush() // the caller checks the errors of out
 	fmt.Fprintf(out, `  [1] --pod-eviction-timeout was removed in v1.27. Since then, the tolerationSeconds of each pod apply: 300 s
@@ -79,14 +79,14 @@ func writeProfiles(out io.Writer, r Report) {
   [2] If nodeStatusUpdateFrequency of the kubelets is set. Otherwise, an unchanged status is written every 5 minutes.
   [3] Since v1.14, a heartbeat is a Lease renewal. In this cluster, each node renews every %s, which makes %g writes a second in each profile.
       The default grace period is 40s up to v1.31, and 50s from v1.32.
-`, brief(inSeconds(r.Heartbeats.Expected)), r.Heartbeats.LeaseWrites)
+`, phrase.Duration(inSeconds(r.Heartbeats.Expected)), r.Heartbeats.LeaseWrites)
 }
 
 func orUnknown(seconds float64) string {
 	if seconds == 0 {
 		return "unknown"
 	}
-	return brief(inSeconds(seconds))
+	return phrase.Duration(inSeconds(seconds))
 }
 
 func times(n uint64) string {
@@ -94,16 +94,6 @@ func times(n uint64) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-// brief formats a duration, rounded to a tenth of a second. It omits zero seconds after minutes: "1m" instead of
-// "1m0s".
-func brief(d time.Duration) string {
-	s := d.Round(100 * time.Millisecond).String()
-	if strings.HasSuffix(s, "m0s") {
-		return strings.TrimSuffix(s, "0s")
-	}
-	return s
 }
 
 // rounded rounds a number of seconds to milliseconds, because finer digits differ from scrape to scrape.

@@ -70,7 +70,7 @@ func TestWhatKubeflapDidNotSee(t *testing.T) {
 		{"only the watch was late, but the node controller marked the node", func(s *scenario) { s.at(41).marked("node-0", 41).at(42).inTime("node-0") }, "undecided", "Ready turned Unknown"},
 		{"the clock was set back", func(s *scenario) {
 			s.at(41).sees(transition.ClockSetBack{OfNode: s.on("node-0"), By: 2 * time.Minute})
-		}, "node", "The clock of node node-0 was set back by 2m00s"},
+		}, "node", "The clock of node node-0 was set back by 2m,"},
 		{"two clocks were set back", func(s *scenario) {
 			s.at(41).sees(transition.ClockSetBack{OfNode: s.on("node-0"), By: time.Hour}).at(43).misses(40, "node-1")
 			s.sees(transition.ClockSetBack{OfNode: s.on("node-1"), By: time.Hour})

@@ -116,10 +116,9 @@ func (q *Reader) Forget(t time.Time, drop func(incident.Incident) bool) {
 	l.shown = slices.DeleteFunc(l.shown, func(r *Record) bool { return r.state(l.now) == incident.StateEnded && drop(l.outline(r)) })
 }
 
-// StartCounting sets all counters to zero at t. The incidents stay.
-func (q *Reader) StartCounting(t time.Time) {
+// StartCounting sets the counters of resolved incidents to zero. The incidents stay.
+func (q *Reader) StartCounting() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	clear(q.l.resolved)
-	q.l.Silences.StartCounting(t)
 }

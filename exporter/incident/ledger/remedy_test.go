@@ -17,7 +17,7 @@ import (
 // names holds words that identify each remedy.
 var names = map[verdict.Verdict]string{
 	verdict.Node:              "Find out what keeps the kubelet on",
-	verdict.NodeRebooted:      "Find out why the machine of",
+	verdict.NodeRebooted:      "restarted without notice",
 	verdict.SharedPath:        "zone",
 	verdict.ControllerManager: "the kube-controller-manager: its CPU|runs the kube-controller-manager",
 	verdict.GracePeriod:       "so less than 20s is always unsafe|sets the grace period of",
