@@ -54,7 +54,7 @@ var waitTexts = map[transition.WaitKind]waitText{
 			"a missing ConfigMap or Secret, or the network plug-in (kubectl -n {namespace} describe pod {name}).",
 	},
 	transition.WaitProbe: {
-		what: "a readiness probe of pod {pod}",
+		what: "a probe of pod {pod}",
 		now:  "Check what the readiness and startup probes report (kubectl -n {namespace} describe pod {name}), and what the log says that the container waits for.",
 	},
 	transition.WaitGate: {

@@ -65,6 +65,12 @@ func podStories() []podStory {
 			[]string{"Containers exited in pods of Deployment shop/web (container app: OOMKilled, exit code 137); ", "Raise the memory limit", "pod shop/web-1: Ready turned from True to False (container app: OOMKilled, exit code 137)"}, []string{"logs --previous"}},
 		{"an error", func(b *tracked) { b.pod(10, exited("Error", 2), "-web-1") }, "container_exit",
 			[]string{"(container app: Error, exit code 2)", "logs --previous"}, []string{"memory limit"}},
+		{"a crash loop", func(b *tracked) {
+			b.pod(10, func(p *event.Pod) {
+				exited("OOMKilled", 137)(p)
+				p.Containers[0].State, p.Containers[0].Reason = "waiting", "CrashLoopBackOff"
+			}, "-web-1")
+		}, "container_exit", []string{"shop/web waits for a container of pod shop/web-1 to keep running (container app: CrashLoopBackOff after OOMKilled, exit code 137). Raise the memory limit"}, []string{"logs --previous"}},
 		{"no error", func(b *tracked) { b.pod(10, exited("Completed", 0), "-web-1") }, "container_exit",
 			[]string{"(container app: Completed)", "ended without an error"}, []string{"memory limit"}},
 		{"an exit that an old recording does not describe", func(b *tracked) { b.pod(10, exited("", 0), "-web-1") }, "container_exit",

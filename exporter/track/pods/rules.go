@@ -105,33 +105,38 @@ const restartSettles = 15 * time.Second
 // containerEnded reports whether a container has ended or was replaced, now or shortly before.
 func containerEnded(c *lossEvidence) bool { return endsNow(c) || justRestarted(c) }
 
-// endsNow reports whether the pod's newest status is the first to show that a container has ended or was replaced (see
-// convertStatusToAPIStatus in pkg/kubelet).
+// endsNow reports whether the pod's newest status is the first to show that a container has ended or was replaced.
 func endsNow(c *lossEvidence) bool {
 	for i := range c.now.Containers {
-		now := &c.now.Containers[i]
-		if now.State == "terminated" || now.State == "waiting" {
-			return true
-		}
-		before := c.before.container(now.Name, i)
-		if before != nil && (before.restarts != now.Restarts || before.id != containerID(now.ID)) {
+		if c.ended(i) {
 			return true
 		}
 	}
 	return c.now.Phase == "Failed"
 }
 
-// justRestarted reports whether a restarted container became not ready soon after its start. At first, the kubelet can
-// report the restarted container as ready. Its probe worker then sets the container to not ready (see doProbe in
-// pkg/kubelet/prober).
+// ended reports whether a container has ended, or was replaced since the previous status (see convertStatusToAPIStatus in
+// pkg/kubelet).
+func (c *lossEvidence) ended(i int) bool {
+	now := &c.now.Containers[i]
+	before := c.before.container(now.Name, i)
+	return now.State == "terminated" || now.State == "waiting" ||
+		before != nil && (before.restarts != now.Restarts || before.id != containerID(now.ID))
+}
+
 func justRestarted(c *lossEvidence) bool {
-	return slices.ContainsFunc(c.now.Containers, func(x event.Container) bool {
-		if x.Ready || x.Restarts == 0 || x.Started.IsZero() || c.now.Ready == nil {
-			return false
-		}
-		after := c.now.Ready.LastTransitionTime.Sub(x.Started)
-		return after >= 0 && after <= restartSettles
-	})
+	return slices.ContainsFunc(c.now.Containers, c.settles)
+}
+
+// settles reports whether a restarted container became not ready soon after its start. At first, the kubelet can report
+// the restarted container as ready. Its probe worker then sets the container to not ready (see doProbe in
+// pkg/kubelet/prober).
+func (c *lossEvidence) settles(x event.Container) bool {
+	if x.Ready || x.Restarts == 0 || x.Started.IsZero() || c.now.Ready == nil {
+		return false
+	}
+	after := c.now.Ready.LastTransitionTime.Sub(x.Started)
+	return after >= 0 && after <= restartSettles
 }
 
 // probeFailed reports whether the kubelet reports a container as not ready (see doProbe in pkg/kubelet/prober). Earlier

@@ -45,13 +45,12 @@ func (c *lossEvidence) why(is cause.Cause) string {
 	return ""
 }
 
-// exitText describes the last exits of the containers that are not ready. A container that runs and has never been
-// restarted has not exited.
+// exitText describes the last exits of the containers that have ended and are not ready.
 func (c *lossEvidence) exitText() string {
 	var all []string
 	for i := range c.now.Containers {
 		x := &c.now.Containers[i]
-		if exit := x.Exit(); exit != "" && !x.Ready {
+		if exit := x.Exit(); exit != "" && !x.Ready && (c.ended(i) || c.settles(*x)) {
 			all = append(all, "container "+x.Name+": "+exit)
 		}
 	}

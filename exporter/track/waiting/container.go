@@ -80,7 +80,7 @@ func containerText(c *event.Container) string {
 	case c.Reason != "":
 		text += ": " + c.Reason
 	case c.Starting:
-		text += ", its startup probe"
+		text += ": its startup probe has not succeeded"
 	}
 	if c.Message != "" && c.Message != c.Reason {
 		text += ", " + c.Message
