@@ -79,11 +79,12 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	if e.Type == event.Modified && p.running {
 		updated = x.compareContainers(p, e, o, p.ready == event.StatusTrue && ready == event.StatusTrue)
 	}
+	if p.ready != event.StatusTrue {
+		x.reconsider(p, o, e.Seen)
+	}
 	changed := ready != p.ready
 	if changed {
 		x.readyChanged(p, e, o)
-	} else {
-		x.reconsider(p, o, e.Seen)
 	}
 	x.nominate(o, false, e.Seen)
 	x.set(p, o, e.Seen)

@@ -45,12 +45,12 @@ func (c *lossEvidence) why(is cause.Cause) string {
 	return ""
 }
 
-// exitText describes the last exits of the containers that have ended and are not ready.
+// exitText describes the exits of the containers that have just ended.
 func (c *lossEvidence) exitText() string {
 	var all []string
 	for i := range c.now.Containers {
 		x := &c.now.Containers[i]
-		if exit := x.Exit(); exit != "" && !x.Ready && (c.ended(i) || c.settles(*x)) {
+		if exit := x.Exit(); exit != "" && (c.ended(i) || c.settles(*x)) {
 			all = append(all, "container "+x.Name+": "+exit)
 		}
 	}
@@ -103,7 +103,7 @@ func (w *ReadinessLoss) words() string {
 	return w.because.String()
 }
 
-// reconsider checks whether the new status of a pod that is still not Ready explains the loss better. If a container exits
+// reconsider checks whether the new status of a pod that was not Ready explains the loss better. If a container exits
 // after a probe failed, the exit explains both: the kubelet kills containers whose liveness probe fails, and a container
 // that exits slowly fails its readiness probe before. An exit because of a deletion or an update explains nothing. The
 // kubelet can report the reason of an eviction after the pod has stopped being Ready (see mergePodStatus in
