@@ -61,22 +61,37 @@ func (b *tracked) pod(at float64, how func(*event.Pod), addresses ...string) {
 
 func podStories() []podStory {
 	return []podStory{
-		{"out of memory", func(b *tracked) { b.pod(10, exited("OOMKilled", 137), "-web-1") }, "container_exit",
-			[]string{"Containers exited in pods of Deployment shop/web (container app: OOMKilled, exit code 137); ", "Raise the memory limit", "pod shop/web-1: Ready turned from True to False (container app: OOMKilled, exit code 137)"}, []string{"logs --previous"}},
-		{"an error", func(b *tracked) { b.pod(10, exited("Error", 2), "-web-1") }, "container_exit",
-			[]string{"(container app: Error, exit code 2)", "logs --previous"}, []string{"memory limit"}},
+		{
+			"out of memory", func(b *tracked) { b.pod(10, exited("OOMKilled", 137), "-web-1") }, "container_exit",
+			[]string{"Containers exited in pods of Deployment shop/web (container app: OOMKilled, exit code 137); ", "Raise the memory limit", "pod shop/web-1: Ready turned from True to False (container app: OOMKilled, exit code 137)"},
+			[]string{"logs --previous"},
+		},
+		{
+			"an error", func(b *tracked) { b.pod(10, exited("Error", 2), "-web-1") }, "container_exit",
+			[]string{"(container app: Error, exit code 2)", "logs --previous"},
+			[]string{"memory limit"},
+		},
 		{"a crash loop", func(b *tracked) {
 			b.pod(10, func(p *event.Pod) {
 				exited("OOMKilled", 137)(p)
 				p.Containers[0].State, p.Containers[0].Reason = "waiting", "CrashLoopBackOff"
 			}, "-web-1")
 		}, "container_exit", []string{"shop/web waits for a container of pod shop/web-1 to keep running (container app: CrashLoopBackOff after OOMKilled, exit code 137). Raise the memory limit"}, []string{"logs --previous"}},
-		{"no error", func(b *tracked) { b.pod(10, exited("Completed", 0), "-web-1") }, "container_exit",
-			[]string{"(container app: Completed)", "ended without an error"}, []string{"memory limit"}},
-		{"an exit that an old recording does not describe", func(b *tracked) { b.pod(10, exited("", 0), "-web-1") }, "container_exit",
-			[]string{"Containers exited in pods of Deployment shop/web; ", "memory limit (OOMKilled)"}, nil},
-		{"a readiness probe", func(b *tracked) { b.pod(10, unready, "-web-1") }, "probe_failed",
-			[]string{"Readiness probes failed in pods of Deployment shop/web (readiness probe of container app); "}, []string{"exited"}},
+		{
+			"no error", func(b *tracked) { b.pod(10, exited("Completed", 0), "-web-1") }, "container_exit",
+			[]string{"(container app: Completed)", "ended without an error"},
+			[]string{"memory limit"},
+		},
+		{
+			"an exit that an old recording does not describe", func(b *tracked) { b.pod(10, exited("", 0), "-web-1") }, "container_exit",
+			[]string{"Containers exited in pods of Deployment shop/web; ", "memory limit (OOMKilled)"},
+			nil,
+		},
+		{
+			"a readiness probe", func(b *tracked) { b.pod(10, unready, "-web-1") }, "probe_failed",
+			[]string{"Readiness probes failed in pods of Deployment shop/web (readiness probe of container app); "},
+			[]string{"exited"},
+		},
 
 		{"a probe, and then an exit", func(b *tracked) {
 			b.pod(10, unready, "-web-1")
@@ -115,8 +130,11 @@ func podStories() []podStory {
 				p.Phase, p.Reason, p.Message = "Failed", "Evicted", "The node was low on resource: memory. Threshold quantity: 100Mi, available: 97300Ki. "
 			})
 		}, "pod_evicted", []string{"(Evicted: The node was low on resource: memory. Threshold quantity: 100Mi, available: 97300Ki); ", "The node ran out of what its kubelet names"}, []string{"PodDisruptionBudget"}},
-		{"a drain", func(b *tracked) { b.pod(10, evicted("EvictionByEvictionAPI", "Eviction API: evicting"), "-web-2") }, "pod_evicted",
-			[]string{"(EvictionByEvictionAPI: Eviction API: evicting)", "PodDisruptionBudget", "pod shop/web-1: evicted (EvictionByEvictionAPI: Eviction API: evicting)"}, nil},
+		{
+			"a drain", func(b *tracked) { b.pod(10, evicted("EvictionByEvictionAPI", "Eviction API: evicting"), "-web-2") }, "pod_evicted",
+			[]string{"(EvictionByEvictionAPI: Eviction API: evicting)", "PodDisruptionBudget", "pod shop/web-1: evicted (EvictionByEvictionAPI: Eviction API: evicting)"},
+			nil,
+		},
 		{"a preemption", func(b *tracked) {
 			b.pod(10, evicted("PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod"), "-web-2")
 			big := aPod("big", event.StatusFalse, "")

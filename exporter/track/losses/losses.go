@@ -158,7 +158,7 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 	}
 	p, _ := q.pods.Recall(c.ID)
 	if p != nil {
-		c.Why = p.Why(why)
+		c.Why = p.Why(why, l.version, c.Time)
 	}
 	switch text, ok := l.relabelling(); {
 	case why == cause.ServiceChanged && ok && !q.changedAround(l):

@@ -41,6 +41,8 @@ func (c *lossEvidence) why(is cause.Cause) string {
 		return probeText(c.now)
 	case is == cause.ReadinessGate && len(c.now.GatesNotReady) > 0:
 		return waiting.GateText(c.now)
+	case is == cause.Unknown && c.now.Ready != nil:
+		return event.Words{Reason: c.now.Ready.Reason, Message: c.now.Ready.Message}.String()
 	}
 	return ""
 }
@@ -83,14 +85,14 @@ func evictionText(o *event.Pod) string {
 	return strings.TrimSuffix(strings.TrimSpace(w.String()), ".")
 }
 
-// Why returns what the API says about the pod's removal or its last loss of readiness if that has the given cause.
-func (p *Pod) Why(is cause.Cause) string {
-	was := p.was()
-	switch {
-	case p.RemovalCause == is && was.removedBecause != words{}:
-		return was.removedBecause.String()
-	case was.loss != nil && was.loss.Cause == is:
-		return was.loss.words()
+// Why returns what the API says about the pod's removal, or about the loss of readiness that explains a write to its
+// address (see LossBefore), if that has the given cause.
+func (p *Pod) Why(is cause.Cause, version uint64, t time.Time) string {
+	if because := p.was().removedBecause; p.RemovalCause == is && because != (words{}) {
+		return because.String()
+	}
+	if w := p.LossBefore(version, t); w != nil && w.Cause == is {
+		return w.words()
 	}
 	return ""
 }
