@@ -106,10 +106,23 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	case gap > 0 && !x.Found && wasLostSince(l.lost, lately) && l.Find(incident.ControlPlaneSubject(), t) != nil:
 		s = incident.ControlPlaneSubject() // the start of the silence is unknown
 	}
-	n.record = l.Begin(s, t, x.Trigger)
+	return l.begin(n, s, t, x.Trigger)
+}
+
+func (l *Nodes) begin(n *node, s incident.Subject, t time.Time, trigger uint64) *ledger.Record {
+	n.record = l.Begin(s, t, trigger)
 	n.record.AddNode(n.name)
 	n.record.KnownNodes = max(n.record.KnownNodes, l.count())
 	return n.record
+}
+
+// recordOfReport returns the incident of a node whose kubelet restarted or reported it as not ready. If there is none, the
+// node gets an incident of its own: such a kubelet reaches the API, so what silences other nodes does not explain it.
+func (l *Nodes) recordOfReport(n *node, t time.Time, trigger uint64) *ledger.Record {
+	if r := n.current(t); r != nil {
+		return r
+	}
+	return l.begin(n, incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}, t, trigger)
 }
 
 func wasLostSince(lost map[*node]time.Time, t time.Time) bool {
@@ -123,14 +136,15 @@ func wasLostSince(lost map[*node]time.Time, t time.Time) bool {
 
 // RecordOfPod returns the incident of a node whose failure affected the pod x.
 func (l *Nodes) RecordOfPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *ledger.Record {
-	gap := time.Duration(0)
-	if why != cause.NodeHeartbeatLost {
-		gap = l.Silences.Settings.Undisturbed() + 1
+	n := l.named(x.Node)
+	if why == cause.NodeHeartbeatLost {
+		r := l.recordOf(n, t, transition.NodeLoss{Trigger: trigger}, 0)
+		r.HeartbeatLost = true
+		return r
 	}
-	r := l.recordOf(l.named(x.Node), t, transition.NodeLoss{Trigger: trigger}, gap)
-	r.HeartbeatLost = r.HeartbeatLost || why == cause.NodeHeartbeatLost
+	r := l.recordOfReport(n, t, trigger)
 	if why == cause.NodeNotReady {
-		r.KubeletSaid(l.named(x.Node).said)
+		r.KubeletSaid(n.said)
 	}
 	return r
 }

@@ -129,7 +129,7 @@ func (l *Nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 		n.said.End(x.Time)
 		r = l.nodeTurnedUnknown(n, &x)
 	} else {
-		r = l.recordOf(n, x.Time, x.Loss, l.Silences.Settings.Undisturbed()+1)
+		r = l.recordOfReport(n, x.Time, x.Loss.Trigger)
 		n.said = &incident.Said{First: x.Says, Last: x.Says, Since: x.Time, Returned: x.From == event.StatusUnknown}
 		r.KubeletSaid(n.said)
 	}
