@@ -28,8 +28,8 @@ func (f *Facts) Outline(x *Incident, now time.Time) {
 	for _, s := range f.effects.keys[:min(MaxServices, len(f.effects.keys))] {
 		e := *f.effects.of[s]
 		if since, down := f.Open[OpenOutage(s)]; down {
-			e.Down = true
-			e.OutageTime += max(now.Sub(since), 0)
+			lasted := max(now.Sub(since), 0)
+			e.Down, e.OutageTime, e.AtLeast, e.AtMost = true, e.OutageTime+lasted, e.AtLeast+lasted, e.AtMost+lasted
 		}
 		x.Services = append(x.Services, e)
 	}

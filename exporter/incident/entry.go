@@ -22,9 +22,9 @@ type Entry struct {
 	// the largest value.
 	Number   int
 	Duration time.Duration
-	// Inexact reports whether Duration is approximate. This is the case if kubeflap did not see when the duration
-	// started or ended.
-	Inexact bool
+	// AtMost is longer than Duration if kubeflap did not see when the duration started or ended: it is then from Duration
+	// to AtMost.
+	AtMost time.Duration
 	// Said holds the words of a kubelet or of a condition, or is nil. Why holds what the API says about a pod. Both can
 	// contain anything.
 	Said *Said
@@ -116,7 +116,7 @@ func (e *Entry) take(more Entry) {
 	e.countIn(more)
 	e.varies = e.varies || more.varies || phrase.Duration(e.Duration) != phrase.Duration(more.Duration)
 	e.Number = max(e.Number, more.Number)
-	e.Duration, e.Inexact = max(e.Duration, more.Duration), e.Inexact || more.Inexact
+	e.Duration, e.AtMost = max(e.Duration, more.Duration), max(e.AtMost, more.AtMost)
 }
 
 // maxNames limits the number of names in one entry. Up to this limit, an entry counts each name once. Beyond it, the

@@ -264,7 +264,8 @@ func (f *Facts) Take(from *Facts) {
 		e, sum := from.effects.of[x], f.EffectOn(x)
 		sum.Lost, sum.Bounces = sum.Lost+e.Lost, sum.Bounces+e.Bounces
 		sum.Wait = cmp.Or(sum.Wait, e.Wait)
-		sum.Outages, sum.OutageTime, sum.Inexact = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime, sum.Inexact || e.Inexact
+		sum.Outages, sum.OutageTime = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime
+		sum.AtLeast, sum.AtMost = sum.AtLeast+e.AtLeast, sum.AtMost+e.AtMost
 	}
 	for _, name := range from.nodes.keys {
 		f.AddNode(name)

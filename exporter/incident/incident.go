@@ -182,9 +182,9 @@ type Service struct {
 	Lost, Bounces, Outages int
 	// OutageTime is the time without any ready address, including the current outage.
 	OutageTime time.Duration
-	// Inexact reports whether OutageTime is approximate. This is the case if kubeflap did not see when an outage
-	// started or ended.
-	Inexact bool
+	// AtLeast and AtMost are the limits of OutageTime if kubeflap did not see when an outage started or ended. Otherwise,
+	// they equal OutageTime.
+	AtLeast, AtMost time.Duration
 	// Down reports whether the Service currently has no ready address. Wait is what it waits for.
 	Down bool
 	Wait transition.Wait

@@ -179,10 +179,8 @@ func (e *Entry) optional(name string) string {
 		return ", " + e.lasted() + " after the last heartbeat"
 	case name == "after" && e.Duration != 0:
 		return " after " + e.lasted()
-	case name == "without" && e.Inexact:
-		return ", after about " + phrase.Duration(e.Duration) + " without any"
-	case name == "without" && e.Duration > 0:
-		return ", after " + e.lasted() + " without any"
+	case name == "without" && max(e.Duration, e.AtMost) > 0:
+		return ", after " + phrase.Range(e.Duration, e.AtMost) + " without any"
 	case name == "said" && e.Said != nil:
 		return ": " + e.Said.String()
 	case name == "why" && e.Why != "":

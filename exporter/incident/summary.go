@@ -134,14 +134,11 @@ func lossText(x *Incident) string {
 	if x.Outages == 0 {
 		return s
 	}
-	had, about := "had none for ", ""
+	had := "had none for "
 	if worst.Down {
 		had = "has had none for "
 	}
-	if worst.Inexact {
-		about = "about "
-	}
-	return s + " and " + whose + had + about + phrase.Duration(worst.OutageTime)
+	return s + " and " + whose + had + phrase.Range(worst.AtLeast, worst.AtMost)
 }
 
 // noLossText describes the effect of an incident without a loss.

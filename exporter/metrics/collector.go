@@ -67,7 +67,7 @@ func (c *Collector) Observe(x transition.Transition) {
 			c.unready.series.WithLabelValues(x.From.String()).Observe(x.Lasted.Seconds())
 		}
 	case transition.OutageEnded:
-		if x.Complete {
+		if x.AtLeast == x.AtMost {
 			c.outages.series.WithLabelValues(x.Cause.String()).Observe(x.Lasted.Seconds())
 		}
 	case transition.AddressFollowedPod:

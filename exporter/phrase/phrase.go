@@ -27,6 +27,18 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
+// Range formats a duration that is not known exactly, such as 86ms to 35.5s. If atMost is not longer than atLeast, the
+// duration is known.
+func Range(atLeast, atMost time.Duration) string {
+	switch {
+	case atMost <= atLeast:
+		return Duration(atLeast)
+	case atLeast < time.Millisecond:
+		return "at most " + Duration(atMost)
+	}
+	return Duration(atLeast) + " to " + Duration(atMost)
+}
+
 // Moment formats a time with its date, such as 2026-03-01 12:00:00 UTC.
 func Moment(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
 

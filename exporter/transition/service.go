@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // Service identifies a Service.
@@ -31,19 +32,20 @@ func (x OutageStarted) String() string { return x.says("no ready address left") 
 type OutageEnded struct {
 	At
 	Service
-	// Lasted is the time without a ready address. It is approximate if Complete is false.
+	// Lasted is the time without a ready address, as kubeflap saw it.
 	Lasted time.Duration
 	Cause  cause.Cause
-	// Complete is set if kubeflap saw the start and the end of the outage as they happened.
-	Complete bool
+	// AtLeast and AtMost are the limits of this time if a watch was broken at the start or at the end. Otherwise, they
+	// equal Lasted.
+	AtLeast, AtMost time.Duration
 }
 
 func (x OutageEnded) String() string {
-	about := "about "
-	if x.Complete {
-		about = ""
+	lasted := round(x.Lasted).String()
+	if x.AtLeast != x.AtMost {
+		lasted = phrase.Range(x.AtLeast, x.AtMost)
 	}
-	return x.says("has a ready address again after %s%s without any%s", about, round(x.Lasted), causeSuffix(x.Cause))
+	return x.says("has a ready address again after %s without any%s", lasted, causeSuffix(x.Cause))
 }
 
 // EndpointsReset means that all manually managed addresses of the Service were removed.

@@ -126,7 +126,7 @@ func (l *services) outageStarted(x transition.OutageStarted) {
 	if !s.outage.IsZero() {
 		// The end of the previous outage was not reported.
 		l.claim(x.Service, s, cause.Unknown)
-		l.endOutage(x.Service, s, x.Time, incident.OutageEnded, false)
+		l.endOutage(x.Service, s, x.Time, incident.OutageEnded, 0, x.Time.Sub(s.outage))
 	}
 	s.outage, s.trigger = x.Time, x.Trigger
 	if r := s.recordOf(x.Time, x.Cause); r != nil {
@@ -207,18 +207,17 @@ func (l *services) outageEnded(x transition.OutageEnded) {
 		s.outage = x.Time.Add(-x.Lasted)
 	}
 	l.claim(x.Service, s, x.Cause)
-	l.endOutage(x.Service, s, x.Time, incident.OutageEnded, x.Complete)
+	l.endOutage(x.Service, s, x.Time, incident.OutageEnded, x.AtLeast, x.AtMost)
 }
 
-// endOutage ends an outage. The parameter `seen` is set if kubeflap saw both the start and the end. Otherwise, the
-// duration is inexact.
-func (l *services) endOutage(x transition.Service, s *service, t time.Time, how incident.EntryKind, seen bool) {
+// endOutage ends an outage. It lasted from atLeast to atMost.
+func (l *services) endOutage(x transition.Service, s *service, t time.Time, how incident.EntryKind, atLeast, atMost time.Duration) {
 	r := s.record.Root()
 	lasted := max(t.Sub(s.outage), 0)
 	r.OutageTime += lasted
 	effect := r.EffectOn(x)
 	effect.OutageTime += lasted
-	effect.Inexact = effect.Inexact || !seen
+	effect.AtLeast, effect.AtMost = effect.AtLeast+atLeast, effect.AtMost+atMost
 	delete(r.Open, incident.OpenOutage(x))
 	s.span = s.span.Close(t)
 	s.endWait(t)
@@ -228,7 +227,7 @@ func (l *services) endOutage(x transition.Service, s *service, t time.Time, how 
 	r.EffectOn(x).Wait = transition.Wait{}
 	s.outage, s.record, s.waited = time.Time{}, nil, nil
 	endRemoval(r, t)
-	l.Note(r, incident.Entry{Kind: how, Time: t, Service: x, Duration: lasted, Inexact: !seen})
+	l.Note(r, incident.Entry{Kind: how, Time: t, Service: x, Duration: atLeast, AtMost: atMost})
 }
 
 // judgeLater schedules the decision on whether a selector change harmed a Service.

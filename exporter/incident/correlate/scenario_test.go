@@ -109,7 +109,7 @@ func (s *scenario) outage() *scenario {
 }
 
 func (s *scenario) outageOver(lasted float64) *scenario {
-	return s.sees(transition.OutageEnded{At: s.is(), Service: shopWeb, Lasted: seconds(lasted), Complete: true})
+	return s.sees(transition.OutageEnded{At: s.is(), Service: shopWeb, Lasted: seconds(lasted), AtLeast: seconds(lasted), AtMost: seconds(lasted)})
 }
 
 // only returns the log's only incident as of now.

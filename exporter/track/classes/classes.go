@@ -123,8 +123,9 @@ type Outage struct {
 	Found bool
 	// Addresses returns the Service's current addresses.
 	Addresses func() []event.UID
-	// Live is set if kubeflap saw the start without delay.
-	Live bool
+	// Earliest is the earliest time at which the Service can have lost its last ready address. It is before Down if a watch
+	// was broken.
+	Earliest time.Time
 	// Undecided is set until the loss with which the outage began has been reported. Then the cause is known.
 	Undecided bool
 	Cause     cause.Cause

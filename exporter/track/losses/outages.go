@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -14,10 +15,10 @@ import (
 const goneWithin = 2 * time.Minute
 
 // BeginOutage begins an outage with the losses that an event made. If the removed foreign addresses outlasted the
-// Service's own addresses by more than goneWithin, they no longer count as foreign. `live` reports whether kubeflap saw
-// the event without delay.
-func (q *Losses) BeginOutage(s *Service, t time.Time, live bool, made []*Loss) {
-	o := &classes.Outage{Since: t, Live: live, Undecided: len(made) > 0, Addresses: addressesOf(s, &q.ReadFrom)}
+// Service's own addresses by more than goneWithin, they no longer count as foreign. `earliest` is the earliest possible
+// time of the event.
+func (q *Losses) BeginOutage(s *Service, t, earliest time.Time, made []*Loss) {
+	o := &classes.Outage{Since: t, Earliest: earliest, Undecided: len(made) > 0, Addresses: addressesOf(s, &q.ReadFrom)}
 	var lost []*classes.Loss
 	for _, l := range made {
 		l.Change.Foreign = l.Change.Foreign && s.ownLost != 0 && l.Change.Time.Sub(q.watches.Time(s.ownLost)) <= goneWithin
@@ -43,11 +44,14 @@ func FindOutage(q *Losses, s *Service) {
 	q.Find(&s.Service, &classes.Outage{Addresses: addressesOf(s, &q.ReadFrom)})
 }
 
-// EndOutage ends the current outage of a Service, and reports its end once the cause is known.
-func (q *Losses) EndOutage(s *Service, t time.Time, live bool) {
+// EndOutage ends the current outage of a Service, and reports its end once the cause is known. `earliest` is the earliest
+// possible time of the event.
+func (q *Losses) EndOutage(s *Service, t, earliest time.Time) {
 	o := s.Outage
 	q.End(&s.Service)
-	o.Ended = &transition.OutageEnded{At: at(t), Service: s.Name, Lasted: t.Sub(o.Down), Cause: o.Cause, Complete: live && o.Live}
+	o.Ended = &transition.OutageEnded{
+		At: at(t), Service: s.Name, Lasted: t.Sub(o.Down), AtLeast: max(earliest.Sub(o.Down), 0), AtMost: t.Sub(cmp.Or(o.Earliest, o.Down)), Cause: o.Cause,
+	}
 	if !o.Undecided && !o.Found {
 		q.Report(s, *o.Ended)
 	}
@@ -56,7 +60,7 @@ func (q *Losses) EndOutage(s *Service, t time.Time, live bool) {
 // ContinueOutage begins an outage that had begun before the first lists. `found` is set if it had begun before the first
 // process was started.
 func (q *Losses) ContinueOutage(s *Service, since time.Time, class cause.Class, found bool, t time.Time) {
-	if q.Continue(&s.Service, &classes.Outage{Since: since, Class: class, Found: found, Addresses: addressesOf(s, &q.ReadFrom)}); !found {
+	if q.Continue(&s.Service, &classes.Outage{Since: since, Earliest: since, Class: class, Found: found, Addresses: addressesOf(s, &q.ReadFrom)}); !found {
 		q.Report(s, transition.OutageStarted{At: transition.At{Time: since, Waited: t.Sub(since)}, Service: s.Name})
 	}
 }

@@ -131,8 +131,8 @@ type Hypothesis struct {
 	Because string `json:"because"`
 }
 
-// Service describes an incident's effects on a Service. Inexact is set if a watch was broken at the start or end of an
-// outage, so that OutageSeconds is approximate.
+// Service describes an incident's effects on a Service. OutageAtLeast and OutageAtMost are the limits of OutageSeconds if
+// a watch was broken at the start or end of an outage. Otherwise, they are omitted.
 type Service struct {
 	Namespace     string  `json:"namespace"`
 	Service       string  `json:"service"`
@@ -141,7 +141,8 @@ type Service struct {
 	Outages       int     `json:"outages"`
 	OutageSeconds float64 `json:"outage_seconds"`
 	Down          bool    `json:"down"`
-	Inexact       bool    `json:"outage_seconds_inexact,omitempty"`
+	OutageAtLeast float64 `json:"outage_seconds_at_least,omitempty"`
+	OutageAtMost  float64 `json:"outage_seconds_at_most,omitempty"`
 }
 
 // Numbers holds the values on which the remedy is based. They come from the incident's cluster.

@@ -36,7 +36,11 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 		a.Considered = append(a.Considered, Hypothesis{c.Verdict.String(), c.Holds.String(), c.Because})
 	}
 	for _, s := range x.Services {
-		a.Services = append(a.Services, Service{s.Namespace, s.Name, s.Lost, s.Bounces, s.Outages, s.OutageTime.Seconds(), s.Down, s.Inexact})
+		y := Service{Namespace: s.Namespace, Service: s.Name, AddressesLost: s.Lost, AddressesBack: s.Bounces, Outages: s.Outages, OutageSeconds: s.OutageTime.Seconds(), Down: s.Down}
+		if s.AtLeast != s.AtMost {
+			y.OutageAtLeast, y.OutageAtMost = s.AtLeast.Seconds(), s.AtMost.Seconds()
+		}
+		a.Services = append(a.Services, y)
 	}
 	for _, e := range x.Evidence {
 		a.Evidence = append(a.Evidence, Evidence{e.Time.UTC(), e.Until.UTC(), e.Count, e.Text})

@@ -98,7 +98,13 @@ func (x *Incident) Hit() string {
 		parts = append(parts, text)
 	}
 	if x.OutageSeconds > 0 {
-		parts = append(parts, "down "+about(x.OutageSeconds, slices.ContainsFunc(x.Services, func(s Service) bool { return s.Inexact })))
+		atLeast, atMost := x.OutageSeconds, x.OutageSeconds
+		for _, s := range x.Services {
+			if s.OutageAtMost > 0 {
+				atLeast, atMost = atLeast+s.OutageAtLeast-s.OutageSeconds, atMost+s.OutageAtMost-s.OutageSeconds
+			}
+		}
+		parts = append(parts, "down "+phrase.Range(inSeconds(atLeast), inSeconds(atMost)))
 	}
 	if x.PodsEvicted > 0 {
 		parts = append(parts, phrase.Count(x.PodsEvicted, "pod", "pods")+" evicted")
@@ -150,7 +156,7 @@ func (s *Service) Effect() string {
 		text += fmt.Sprintf(", %d came back", s.AddressesBack)
 	}
 	if s.Down || s.Outages > 0 {
-		text += "; no ready address for " + about(s.OutageSeconds, s.Inexact)
+		text += "; no ready address for " + s.down()
 	}
 	if s.Outages > 1 {
 		text += fmt.Sprintf(" in %d outages", s.Outages)
@@ -177,14 +183,17 @@ func (x *Incident) EvidenceLeftOutText() string {
 	return phrase.Count(x.EvidenceLeftOut, "entry", "entries") + " between the first and the last left out"
 }
 
-func about(length float64, inexact bool) string {
-	if inexact {
-		return "about " + seconds(length)
+// down returns how long the Service had no ready address.
+func (s *Service) down() string {
+	if s.OutageAtMost > 0 {
+		return phrase.Range(inSeconds(s.OutageAtLeast), inSeconds(s.OutageAtMost))
 	}
-	return seconds(length)
+	return seconds(s.OutageSeconds)
 }
 
-func seconds(n float64) string { return phrase.Duration(time.Duration(n * float64(time.Second))) }
+func seconds(n float64) string { return phrase.Duration(inSeconds(n)) }
+
+func inSeconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // Down reports whether one of the incident's Services currently has no ready address.
 func (x *Incident) Down() bool {

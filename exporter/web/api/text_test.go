@@ -15,9 +15,9 @@ func TestHitAndEffect(t *testing.T) {
 			Scope: "node", Subject: "node-1", Nodes: []string{"node-1"}, AddressesLost: 2, OutageSeconds: 1.5,
 			Services: []Service{{Namespace: "shop", Service: "web", AddressesLost: 2, AddressesBack: 1, Outages: 1, OutageSeconds: 1.5}},
 		}},
-		{"an outage whose end was not seen", "Service shop/web", "2 addresses, down about 1.5s", "lost 2 ready addresses; no ready address for about 1.5s in 2 outages", Incident{
+		{"an outage whose end was not seen", "Service shop/web", "2 addresses, down 1s to 20s", "lost 2 ready addresses; no ready address for 1s to 20s in 2 outages", Incident{
 			Scope: "service", Namespace: "shop", Subject: "web", AddressesLost: 2, OutageSeconds: 1.5,
-			Services: []Service{{Namespace: "shop", Service: "web", AddressesLost: 2, Outages: 2, OutageSeconds: 1.5, Inexact: true}},
+			Services: []Service{{Namespace: "shop", Service: "web", AddressesLost: 2, Outages: 2, OutageSeconds: 1.5, OutageAtLeast: 1, OutageAtMost: 20}},
 		}},
 		{"an outage that goes on", "StatefulSet shop/db", "3 addresses of 2 Services, down 60s, 1 pod evicted", "lost 1 ready address; no ready address for 60s so far", Incident{
 			Scope: "workload", Namespace: "shop", Subject: "StatefulSet/db", AddressesLost: 3, OutageSeconds: 60, PodsEvicted: 1, ServicesLeftOut: 1,

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,6 +30,8 @@ type Row struct {
 	Bars        []Bar
 	name        string
 	spans       []span
+	// limits is the duration if it is not known exactly.
+	limits string
 }
 
 // Bar is an interval. Left and Wide are percentages of the drawing's width.
@@ -75,7 +78,7 @@ func Draw(x *Incident, asOf time.Time) *Drawing {
 		return nil
 	}
 	from, until := x.Start, endOr(x.End, asOf)
-	rows := rowsOf(x.Timeline, until)
+	rows := rowsOf(x, until)
 	for _, s := range x.Timeline {
 		if s.Start.Before(from) {
 			from = s.Start
@@ -104,13 +107,13 @@ func Draw(x *Incident, asOf time.Time) *Drawing {
 }
 
 // rowsOf returns a row for each lane and name, at most maxRows for each lane. The last rows count the others.
-func rowsOf(spans []Span, until time.Time) (rows []Row) {
+func rowsOf(x *Incident, until time.Time) (rows []Row) {
 	var all []Row
-	for _, s := range spans {
+	for _, s := range x.Timeline {
 		i := slices.IndexFunc(all, func(r Row) bool { return r.Lane == s.Lane && r.name == s.Name })
 		if i < 0 {
 			i = len(all)
-			all = append(all, Row{Lane: s.Lane, name: s.Name})
+			all = append(all, Row{Lane: s.Lane, name: s.Name, limits: x.limitsOf(s)})
 		}
 		all[i].spans = append(all[i].spans, span{s.Start, endOr(s.End, until)})
 	}
@@ -129,6 +132,15 @@ func rowsOf(spans []Span, until time.Time) (rows []Row) {
 		rows = append(rows, Row{Lane: lane, Label: fmt.Sprintf("%s: %d more not drawn", lanes[lane], perLane[lane]-maxRows)})
 	}
 	return rows
+}
+
+// limitsOf returns the duration of a Service's outages if it is not known exactly.
+func (x *Incident) limitsOf(s Span) string {
+	i := slices.IndexFunc(x.Services, func(e Service) bool { return e.Name() == s.Name && e.OutageAtMost > 0 })
+	if i < 0 || s.Lane != string(incident.TrackOutage) {
+		return ""
+	}
+	return x.Services[i].down()
 }
 
 // place computes the bars and the label of row i. The label does not include the row's name yet. Overlapping spans
@@ -152,13 +164,11 @@ func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) 
 		wide = max(wide, 0.6)
 		at = min(at, 100-wide)
 		b := Bar{Left: at, Wide: wide}
-		if r.name != "" {
-			b.Title = r.name + ": " + phrase.Clock(s.from) + ", " + phrase.Duration(s.to.Sub(s.from))
-		}
+		b.Title = r.name + ": " + phrase.Clock(s.from) + ", " + cmp.Or(r.limits, phrase.Duration(s.to.Sub(s.from)))
 		r.Bars = append(r.Bars, b)
 	}
-	r.Label = lanes[r.Lane] + " " + phrase.Duration(total)
-	if times := phrase.Times(len(merged)); r.name == "" || r.room()-len(times) >= minName {
+	r.Label = lanes[r.Lane] + " " + cmp.Or(r.limits, phrase.Duration(total))
+	if times := phrase.Times(len(merged)); r.room()-len(times) >= minName {
 		r.Label += times
 	}
 }
