@@ -130,7 +130,7 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 		delete(x.over, name)
 	}
 	if s.kind, s.publish, s.Selector = o.Type, o.PublishNotReady, selector; s.Outage != nil && !s.needsAddresses() {
-		x.losses.EndOutage(&s.Service, e.Seen, x.notBefore(e.Kind, e.Seen))
+		x.losses.EndOutage(&s.Service, e.Seen, notBefore(x.watches, e.Kind, e.Seen))
 	}
 	x.losses.Check(&s.Service, e.Seen)
 }

@@ -102,7 +102,7 @@ func (x *Services) countChange(u *update, a losses.Changed) {
 func (x *Services) noteLoss(u *update, a losses.Changed, named transition.Address) {
 	// After a break of the watch, the address can have stopped being ready at any time during the break.
 	r := u.current().of(a.ID)
-	left := x.notBefore(x.losses.ReadFrom, u.At)
+	left := notBefore(x.watches, x.losses.ReadFrom, u.At)
 	r.left, r.seen = x.watches.Moment(left), left.Equal(u.At)
 	l := &losses.Loss{
 		Loss: classes.Loss{Service: &u.Service.Service, Change: transition.AddressLost{
@@ -127,7 +127,7 @@ func (x *Services) noteReturn(u *update, named transition.Address) {
 	}
 	away := u.At.Sub(x.watches.Time(r.left))
 	if r.left = 0; away <= x.bounceWindow {
-		atMost := !r.seen || x.notBefore(x.losses.ReadFrom, u.At).Before(u.At)
+		atMost := !r.seen || notBefore(x.watches, x.losses.ReadFrom, u.At).Before(u.At)
 		x.losses.ReportOf(&u.Service, named.ID, transition.AddressBounced{At: at(u.At), Address: named, Away: away, AtMost: atMost})
 	}
 }
@@ -144,9 +144,9 @@ func gain(when transition.At, named transition.Address, from, to losses.State) t
 }
 
 // notBefore returns the earliest possible time of a change that kubeflap saw at t. It is zero if a first list showed it.
-func (x *Services) notBefore(k event.Kind, t time.Time) time.Time {
-	earliest := x.watches.NotBefore(k, t)
-	if earliest.Equal(t) && !x.watches.Live(k, t) {
+func notBefore(w *watches.Watches, k event.Kind, t time.Time) time.Time {
+	earliest := w.NotBefore(k, t)
+	if earliest.Equal(t) && !w.Live(k, t) {
 		return time.Time{}
 	}
 	return earliest
@@ -155,7 +155,7 @@ func (x *Services) notBefore(k event.Kind, t time.Time) time.Time {
 // endOutage ends the current outage if the Service has a ready address.
 func (x *Services) endOutage(s *service, t time.Time) {
 	if s.Outage != nil && s.Count[losses.Ready] > 0 {
-		x.losses.EndOutage(&s.Service, t, x.notBefore(x.losses.ReadFrom, t))
+		x.losses.EndOutage(&s.Service, t, notBefore(x.watches, x.losses.ReadFrom, t))
 	}
 }
 
@@ -163,7 +163,7 @@ func (x *Services) endOutage(s *service, t time.Time) {
 // certain, and begins or ends an outage.
 func (x *Services) settle(u *update) {
 	if u.readyBefore > 0 && u.Count[losses.Ready] == 0 && !u.Quiet && u.needsAddresses() {
-		x.losses.BeginOutage(&u.Service, u.At, x.notBefore(x.losses.ReadFrom, u.At), u.lost)
+		x.losses.BeginOutage(&u.Service, u.At, notBefore(x.watches, x.losses.ReadFrom, u.At), u.lost)
 		x.follow(u.service, u.lost, transition.Wait{})
 	}
 	x.losses.SettleCertain(u.lost)
