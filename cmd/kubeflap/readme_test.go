@@ -29,24 +29,3 @@ func TestTheReadmeShowsTheDemo(t *testing.T) {
 		}
 	}
 }
-
-// TestThePageOfWatchShowsTheDemo compares the output of watch in docs/terminal.md with the demo, because both use the
-// same code.
-func TestThePageOfWatchShowsTheDemo(t *testing.T) {
-	page, err := os.ReadFile("../../docs/terminal.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(page), "## Watch a cluster")
-	_, rest, _ = strings.Cut(rest, "```text\n")
-	example, _, found := strings.Cut(rest, "```\n")
-	printed := playDemo(t)
-	for line := range strings.Lines(example) {
-		if !strings.Contains(printed, line) {
-			t.Errorf("the demo does not print %q", line)
-		}
-	}
-	if !found || strings.Count(example, "\n") < 5 {
-		t.Errorf("the page has no example: %q", example)
-	}
-}
