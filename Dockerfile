@@ -1,19 +1,4 @@
-# Builds kubeflap from source: docker build --build-arg VERSION=$(git describe --tags --always) .
-# For a release, make image builds a reproducible image from tools/image.Dockerfile.
-ARG GO_IMAGE=docker.io/library/golang:1.26
-FROM --platform=$BUILDPLATFORM ${GO_IMAGE} AS build
-WORKDIR /src
-COPY go.mod go.sum ./
-RUN go mod download
-COPY cmd cmd
-COPY exporter exporter
-ARG TARGETARCH
-ARG VERSION
-ARG REVISION
-RUN CGO_ENABLED=0 GOOS=linux GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -o /kubeflap -ldflags "-s -w \
-    -X github.com/prometheus/common/version.Version=${VERSION#v} -X github.com/prometheus/common/version.Branch=HEAD \
-    -X github.com/prometheus/common/version.Revision=$REVISION" ./cmd/kubeflap
-
+# The image contains only the static binary from make image, so nothing else needs patches.
 FROM scratch
 ARG TARGETARCH
 ARG VERSION
@@ -30,7 +15,7 @@ LABEL org.opencontainers.image.title="kubeflap" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}"
 # Set the modes explicitly, because the modes of a checkout depend on the umask.
-COPY --from=build --chmod=0755 /kubeflap /kubeflap
+COPY --chmod=0755 bin/linux/${TARGETARCH}/kubeflap /kubeflap
 COPY --chmod=0644 LICENSE /LICENSE
 # The user nobody. The ID is numeric, so that the kubelet can verify that it is not root.
 USER 65534:65534

@@ -21,8 +21,8 @@ const causesPath = "causes.md"
 var causesHead = strings.ReplaceAll(`# Faults in the lab
 
 Each row shows a fault that the [lab](README.md) injected into a real control plane, and the [cause](../docs/verdicts.md#causes) that kubeflap reported.
-The table omits scenarios without an expected cause, and scenarios that only ''make lab-verdicts'' runs. A run of the lab generates this page
-(''make lab-docs''). A test fails when the page is out of date.
+The table omits scenarios without an expected cause, and scenarios that only ''make lab-test SCENARIOS=-verdicts'' runs. A run of the lab generates this page
+(''make lab-test SCENARIOS=-update''). A test fails when the page is out of date.
 
 | what happens | cause that kubeflap reports | scenario |
 | --- | --- | --- |
@@ -66,7 +66,7 @@ func (r *results) expectCausesPage(t *testing.T) {
 		}
 	}
 	if was, err := os.ReadFile(causesPath); err != nil || string(was) != page {
-		t.Errorf("%s is out of date (%v): run make lab-docs. Its content should be:\n%s", causesPath, err, page)
+		t.Errorf("%s is out of date (%v): run make lab-test SCENARIOS=-update. Its content should be:\n%s", causesPath, err, page)
 	}
 }
 

@@ -248,7 +248,7 @@ func TestEveryScenarioHasARecording(t *testing.T) {
 		for _, suffix := range []string{".jsonl.gz", ".facts.jsonl.gz"} {
 			path := filepath.Join("../cmd/kubeflap/testdata/lab", nameOf(s)+suffix)
 			if _, err := os.Stat(path); err != nil {
-				t.Errorf("%v: run make lab-record", err)
+				t.Errorf("%v: run make lab-test SCENARIOS='-record DIRECTORY'", err)
 			}
 		}
 	}

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -76,12 +73,15 @@ func (p *recordingProcess) expectAll(round int, reported map[string]bool) {
 	}
 }
 
-// TestKill kills a process at random moments under churn: KUBEFLAP_KILLS times (make kill-test), or three times. After
-// each restart, every incident that was logged before must exist exactly once, and all recordings must be readable.
+// TestKill kills a process at random moments under churn: 200 times, or three times with -short. After each
+// restart, every incident that was logged before must exist exactly once, and all recordings must be readable.
 func TestKill(t *testing.T) {
 	withoutRaceDetector(t)
 	t.Parallel()
-	rounds, _ := strconv.Atoi(cmp.Or(os.Getenv("KUBEFLAP_KILLS"), "3"))
+	rounds := 200
+	if testing.Short() {
+		rounds = 3
+	}
 	cluster, dir, began := churningCluster(t), t.TempDir(), time.Now()
 	reported := map[string]bool{}
 	// With few kills, it can take more of them until there is an incident.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestVersionOfABuildFromSource checks the version string. The release rehearsal builds from source and checks it, too.
+// TestVersionOfABuildFromSource checks the version string. The test of the release builds from source and checks it, too.
 func TestVersionOfABuildFromSource(t *testing.T) {
 	for noted, want := range map[string]string{
 		"v1.2.3": "1.2.3",

@@ -39,7 +39,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	}
 	for _, file := range files {
 		if !want[file.Name()] {
-			t.Errorf("make screenshots does not take the picture %s", file.Name())
+			t.Errorf("make browser-test PICTURES=-update does not take the picture %s", file.Name())
 		}
 		delete(want, file.Name())
 		picture, err := os.ReadFile(filepath.Join(pictures, file.Name()))
@@ -51,7 +51,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 		}
 	}
 	for name := range want {
-		t.Errorf("%s is missing: run make screenshots", name)
+		t.Errorf("%s is missing: run make browser-test PICTURES=-update", name)
 	}
 }
 

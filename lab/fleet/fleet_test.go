@@ -66,7 +66,7 @@ func (f *fleet) replay(recordings map[string]string) {
 		if c.kubeflap != nil {
 			c.kubeflap.Stop()
 		}
-		c.kubeflap = start(f.t, "kubeflap of "+name, "kubeflap", "replay", "--log.level=warn", "--web.listen-address="+c.address,
+		c.kubeflap = f.start("kubeflap of "+name, "kubeflap", "replay", "--log.level=warn", "--web.listen-address="+c.address,
 			fmt.Sprintf("%s/exporter/recording/incidents/%s.jsonl.gz", root, recording))
 	}
 }

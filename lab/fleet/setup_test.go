@@ -4,8 +4,10 @@ package fleet
 
 import (
 	"context"
+	_ "embed" // embeds the module file of Thanos
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +21,15 @@ import (
 
 	lab "github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/fetch"
+	"github.com/kubeflap/kubeflap/lab/paging"
+)
+
+// These variables hold embedded files.
+var (
+	//go:embed thanos.mod
+	thanosMod string
+	//go:embed thanos.sum
+	thanosSum string
 )
 
 const root = "../.."
@@ -35,6 +46,7 @@ type fleet struct {
 	rules    string // directory of the rules
 	clusters map[string]*cluster
 	all, few *center
+	programs map[string]string // paths by name
 }
 
 // cluster is a kubeflap at an address and a Prometheus, which evaluates the rules, and sends series to both centers.
@@ -55,7 +67,7 @@ type center struct {
 
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
-	f := &fleet{t: t, page: read(t, root+"/docs/fleet.md"), rules: t.TempDir(), clusters: map[string]*cluster{}}
+	f := &fleet{t: t, page: read(t, root+"/docs/fleet.md"), rules: t.TempDir(), clusters: map[string]*cluster{}, programs: build(t)}
 	for _, name := range []string{"nodes", "services", "kubeflap", "fleet"} {
 		f.write(filepath.Join(f.rules, name+".yaml"), read(t, root+"/rules/"+name+".yaml"))
 	}
@@ -69,6 +81,28 @@ func newFleet(t *testing.T) *fleet {
 		f.clusters[name] = f.newCluster(name)
 	}
 	return f
+}
+
+// build returns the paths of Prometheus and Thanos. They are built once and kept in the user's cache.
+func build(t *testing.T) map[string]string {
+	t.Helper()
+	prometheus, _, err := paging.Build(t.Context(), slog.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeflap, err := filepath.Abs(root + "/bin/kubeflap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// With the tag of Thanos' own releases.
+	built, err := lab.BuildModules(t.Context(), slog.Default(), "thanos", []lab.Module{{
+		Mod: thanosMod, Sum: thanosSum, Tags: "remove_all_sd,slicelabels",
+		Programs: map[string][]string{"thanos": {"github.com/thanos-io/thanos/cmd/thanos"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"prometheus": prometheus, "thanos": built.Path("thanos"), "kubeflap": kubeflap}
 }
 
 // block returns the code block below a heading of docs/fleet.md.
@@ -105,7 +139,7 @@ func (f *fleet) newCenter(name, rules string) *center {
 		case "rule": // send alerts again as often as the clusters' own Prometheus servers
 			args = append(args, "--resend-delay=5s")
 		}
-		c.ruler = start(f.t, "thanos "+component+" of "+name, "thanos", args...) // the last command is the ruler
+		c.ruler = f.start("thanos "+component+" of "+name, "thanos", args...) // the last command is the ruler
 		ready(f.t, c.ruler, c.at[component+".example.org:10902"])
 	}
 	return c
@@ -120,7 +154,7 @@ func (f *fleet) newCluster(name string) *cluster {
 	directory, listen := f.t.TempDir(), freeAddress(f.t)
 	config := filepath.Join(directory, "prometheus.yaml")
 	f.write(config, strings.NewReplacer("/etc/kubeflap", f.rules, "cluster: eu", "cluster: "+name).Replace(fasterThanThePage.Replace(text)))
-	c.prometheus = start(f.t, "Prometheus of "+name, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(directory, "data"),
+	c.prometheus = f.start("Prometheus of "+name, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(directory, "data"),
 		"--web.listen-address="+listen, "--rules.alert.resend-delay=5s")
 	ready(f.t, c.prometheus, listen)
 	return c
@@ -217,18 +251,14 @@ func freeAddress(t *testing.T) string {
 	return free
 }
 
-// start runs a program in bin/.
-func start(t *testing.T, name, program string, args ...string) *lab.Process {
-	t.Helper()
-	path, err := filepath.Abs(root + "/bin/" + program)
+// start runs a program.
+func (f *fleet) start(name, program string, args ...string) *lab.Process {
+	f.t.Helper()
+	p, err := lab.StartProcess(name, filepath.Join(f.t.TempDir(), "log"), lab.Command{Path: f.programs[program], Args: args})
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	p, err := lab.StartProcess(name, filepath.Join(t.TempDir(), "log"), lab.Command{Path: path, Args: args})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Stop)
+	f.t.Cleanup(p.Stop)
 	return p
 }
 

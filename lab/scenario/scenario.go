@@ -14,7 +14,7 @@ type Scenario struct {
 	Summary string
 	// Options configures the cluster. If Options.Release is set, the scenario runs only on that release.
 	Options cluster.Options
-	// Extra means that the scenario takes too long for normal test runs. Run it with make lab-verdicts.
+	// Extra means that the scenario takes too long for normal test runs. Run it with make lab-test SCENARIOS=-verdicts.
 	Extra bool
 	// ByRelease means that the result depends on the release.
 	ByRelease bool
