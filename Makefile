@@ -87,4 +87,4 @@ bench: build ## Run the benchmark on a real API server and write docs/performanc
 # Without this tag, promtool includes the clients of all clouds. They take longer to compile than everything else.
 bin/%: tools/go.mod
 	go build -modfile $< -tags remove_all_sd -o $@ $$(sed -nE 's#^\t(.*/$*(/v[0-9]+)?)$$#\1#p' $<)
-.PHONY: $(shell sed -nE 's/^([a-z-]+):.*/\1/p' Makefile)
+.PHONY: FORCE $(shell sed -nE 's/^([a-z-]+):.*/\1/p' Makefile)

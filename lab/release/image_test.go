@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"debug/elf"
 	"encoding/json"
 	"errors"
@@ -117,7 +118,7 @@ func image(t *testing.T, dir, version string) {
 			t.Errorf("unexpected version or revision in the labels %v", labels)
 		}
 		binary := checkLayer(t, layer, arch, fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)", version, revision))
-		if !bytes.Equal(binary, read(t, dir, "dist/kubeflap-linux-"+arch)) {
+		if line := fmt.Sprintf("%x  kubeflap-linux-%s", sha256.Sum256(binary), arch); !slices.Contains(digests(t, dir), line) {
 			t.Errorf("the image for %s contains another binary than the release", arch)
 		}
 	}

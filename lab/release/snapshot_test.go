@@ -66,7 +66,7 @@ func clone(t *testing.T) (dir string) {
 	must(t, root, "bash", "-c", `git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' f; do [[ ! -e $f ]] || printf '%s\0' "$f"; done |
 		tar c --null --files-from - | tar x -C "$0"
 		mkdir "$0/bin" && for tool in goreleaser syft helm validate-krew-manifest; do ln -s "$PWD/bin/$tool" "$0/bin"; done
-		cd "$0" && git init --quiet && git add . &&
+		cd "$0" && git init --quiet && git remote add origin https://github.com/kubeflap/kubeflap && git add . &&
 		GIT_AUTHOR_DATE=2026-01-02T03:04:05Z GIT_COMMITTER_DATE=2026-01-02T03:04:05Z git -c user.name=t -c user.email=t@example.com -c commit.gpgsign=false commit --quiet -m test`, dir)
 	return dir
 }
