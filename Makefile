@@ -12,6 +12,8 @@ REVISION  = $(call git,rev-parse HEAD)
 STAMP     = $(or $(call git,log -1 --format=%ct),0)
 DATE      = $(call git,log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)
 LDFLAGS   = -s -w $(foreach x,Version=$(NUMBER) Revision=$(REVISION) Branch=HEAD BuildDate=$(DATE),-X github.com/prometheus/common/version.$(x))
+# The public key with the fingerprint SIGN_KEY.
+KEYS     ?= https://github.com/kubeflap/kubeflap/releases/latest/download/signing-key.asc
 RULES    := rules/nodes.yaml rules/services.yaml rules/kubeflap.yaml rules/fleet.yaml
 ARCHES   ?= amd64 arm64
 MODULES  := $(dir $(filter-out tools/%,$(wildcard go.mod */go.mod */*/go.mod)))
@@ -51,10 +53,15 @@ contract-test: bin/promtool bin/amtool bin/helm bin/kubectl ## Check rules, dash
 prometheusrule: ## Write the rules as a PrometheusRule. [OUT=file] [RUNBOOKS=URL] [PAGE=URL] [GRAFANA=URL]
 	RUNBOOKS='$(RUNBOOKS)' PAGE='$(PAGE)' GRAFANA='$(GRAFANA)' tools/prometheusrule.sh $(or $(OUT),bin/prometheusrule.yaml) $(RULES)
 check-chart: bin/helm bin/promtool ## Check the rendered chart, rejected values, its README and deploy/.
-	bin/helm lint --strict --quiet charts/kubeflap
 	cd lab/chart && $(FRESH) .
-chart: bin/helm ## Package the chart.
-	SOURCE_DATE_EPOCH=$(STAMP) bin/helm package charts/kubeflap --version '$(NUMBER)' --app-version '$(NUMBER)' --destination bin
+# The chart in the tree has no copies of the rules and dashboards.
+bin/chart: FORCE
+	@rm -rf $@ && mkdir -p $@ && cp -R charts/kubeflap $@ && mkdir $@/kubeflap/rules $@/kubeflap/dashboards
+	@cp $(RULES) $@/kubeflap/rules && cp dashboards/*.json $@/kubeflap/dashboards
+chart: bin/helm bin/chart ## Package the chart with the rules and dashboards. [SIGN_KEY=fingerprint of the key that signs it]
+	sed 's|\(image: .*:\)v[0-9].*|\1v$(NUMBER)|' charts/kubeflap/Chart.yaml >bin/chart/kubeflap/Chart.yaml
+	$(if $(SIGN_KEY),printf '  artifacthub.io/signKey: |\n    fingerprint: %s\n    url: $(KEYS)\n' $(SIGN_KEY) >>bin/chart/kubeflap/Chart.yaml)
+	SOURCE_DATE_EPOCH=$(STAMP) bin/helm package bin/chart/kubeflap --version '$(NUMBER)' --app-version '$(NUMBER)' --destination bin
 image: ## Build the image with buildah, and write it to bin/kubeflap-image.tar or push it. [REGISTRY=HOST/PATH]
 	buildah manifest rm kubeflap:v$(NUMBER) 2>/dev/null || true
 	for arch in $(ARCHES); do GOOS=linux GOARCH=$$arch go build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/linux/$$arch/kubeflap ./cmd/kubeflap; \
@@ -78,7 +85,7 @@ browser-test: ## Test the page with Chromium. [PICTURES=-update] takes the scree
 	cd lab/browser && $(FRESH) $(if $(PICTURES),-run Pictures . $(PICTURES),./...)
 grafana-test: ## Check the dashboards against the types of Grafana 12 and 13. Needs Node.js and npm.
 	cd lab/grafana && npm ci --prefer-offline --no-audit --no-fund --ignore-scripts && npm test --silent
-docs: bin/helm ## Write all generated files: references, golden expositions, deploy/, and the chart's rules and dashboards.
+docs: bin/helm ## Write all generated files: references, golden expositions, deploy/, and the chart's README.
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/recording ./exporter/track ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update
 bench: build ## Run the benchmark on a real API server and write docs/performance.md. [SIZES=] [RUNS=] [RECORDER=] [PROFILE=]
@@ -87,4 +94,5 @@ bench: build ## Run the benchmark on a real API server and write docs/performanc
 # Without this tag, promtool includes the clients of all clouds. They take longer to compile than everything else.
 bin/%: tools/go.mod
 	go build -modfile $< -tags remove_all_sd -o $@ $$(sed -nE 's#^\t(.*/$*(/v[0-9]+)?)$$#\1#p' $<)
+FORCE:
 .PHONY: FORCE $(shell sed -nE 's/^([a-z-]+):.*/\1/p' Makefile)

@@ -52,8 +52,7 @@ func (d *desk) installs() {
 	d.helm(namespace, "install", "kubeflap", "../charts/kubeflap", "--create-namespace")
 	d.checkSeen(namespace, "nodes", "leases", "pods", "services", "endpointslices", "endpoints")
 	d.checkOnlyReads(namespace, map[string][]string{
-		metav1.NamespaceDefault: slices.Concat(ofCluster, ofNamespaces), corev1.NamespaceNodeLease: slices.Concat(ofCluster, ofNamespaces, leases),
-		metav1.NamespaceSystem: slices.Concat(ofCluster, ofNamespaces, leases),
+		metav1.NamespaceDefault: ofCluster, corev1.NamespaceNodeLease: ofCluster, metav1.NamespaceSystem: ofCluster,
 	})
 
 	d.admin()
@@ -69,7 +68,7 @@ func (d *desk) installs() {
 
 	// Clear the namespaceOverride of the values file: that namespace does not exist here.
 	d.helm(namespace, "upgrade", "kubeflap", "../charts/kubeflap", "--values", "../charts/kubeflap/ci/everything-values.yaml",
-		"--set", "namespaceOverride=,dashboards.enabled=true")
+		"--set", "namespaceOverride=")
 	d.helm(namespace, "rollback", "kubeflap", "1")
 	d.helm(namespace, "uninstall", "kubeflap")
 	d.checkNothingLeft()
@@ -91,7 +90,7 @@ func (d *desk) installs() {
 // checkNeedsOperator checks that Helm refuses Prometheus Operator objects while their CRDs are missing, with the error
 // that docs/troubleshooting.md quotes, and installs nothing.
 func (d *desk) checkNeedsOperator() {
-	out, err := exec.CommandContext(d.ctx, "../bin/helm", "install", "kubeflap", "../charts/kubeflap", "--set", "serviceMonitor.enabled=true",
+	out, err := exec.CommandContext(d.ctx, "../bin/helm", "install", "kubeflap", "../charts/kubeflap", "--set", "monitor.enabled=true",
 		"--namespace", namespace, "--kubeconfig", d.cluster.Kubeconfig).CombinedOutput()
 	said, page := `no matches for kind "ServiceMonitor"`, string(steps.Value(os.ReadFile("../docs/troubleshooting.md")))
 	if err == nil || !strings.Contains(string(out), said) || !strings.Contains(page, said) {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -13,50 +12,35 @@ import (
 	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
-// Resources that kubeflap may read: cluster-scoped, in each namespace, and in the namespaces of the node and control
-// plane Leases.
+// Permissions of kubeflap: those in each namespace that it watches, and those with a ClusterRole.
 var (
-	ofCluster    = []string{"nodes"}
-	ofNamespaces = []string{"pods", "services", "endpoints", "endpointslices.discovery.k8s.io", "deployments.apps", "statefulsets.apps"}
-	leases       = []string{"leases.coordination.k8s.io"}
+	ofNamespaces = reading("list watch", "pods", "services", "endpoints", "endpointslices.discovery.k8s.io", "deployments.apps", "statefulsets.apps")
+	// kubeflap also gets Leases directly, and the UID of the namespace kube-system identifies the cluster.
+	ofCluster = slices.Concat(ofNamespaces, reading("list watch", "nodes"), reading("get list watch", "leases.coordination.k8s.io"), []string{"get namespaces kube-system"})
 )
 
-var (
-	readVerbs  = []string{"get", "list", "watch"}
-	watchVerbs = []string{"list", "watch"}
-)
+// reading returns a permission for each verb and resource.
+func reading(verbs string, resources ...string) (all []string) {
+	for _, resource := range resources {
+		for verb := range strings.SplitSeq(verbs, " ") {
+			all = append(all, verb+" "+resource)
+		}
+	}
+	return all
+}
 
 // checkOnlyReads checks the permissions of kubeflap's account in the namespace home, as the API server reports them.
-// resources lists, by namespace, the resources that the account must be able to read. Other than that, it must only
-// have the permissions that every account has.
-func (d *desk) checkOnlyReads(home string, resources map[string][]string) {
+// permissions lists, by namespace, those that the account must have, beside those that every account has.
+func (d *desk) checkOnlyReads(home string, permissions map[string][]string) {
 	account, anybody := d.as(home, "kubeflap"), d.as(metav1.NamespaceSystem, "default")
-	for namespace, readable := range resources {
-		var want []string
-		for _, resource := range readable {
-			for _, verb := range verbsFor(namespace, resource) {
-				want = append(want, verb+" "+resource)
-			}
-		}
-		if namespace == metav1.NamespaceSystem && slices.Contains(readable, leases[0]) {
-			want = append(want, "get namespaces kube-system") // its UID identifies the cluster
-		}
-		slices.Sort(want)
+	for namespace, all := range permissions {
+		want := slices.Sorted(slices.Values(all))
 		of := d.rulesOf(anybody, namespace)
 		got := slices.DeleteFunc(d.rulesOf(account, namespace), func(rule string) bool { return slices.Contains(of, rule) })
 		if !slices.Equal(got, want) {
 			d.t.Errorf("in %s, the account of %s has the additional permissions %q, want %q", namespace, home, got, want)
 		}
 	}
-}
-
-// verbsFor returns the verbs that kubeflap needs for a resource. kubeflap watches all its resources, and also gets node
-// Leases directly.
-func verbsFor(namespace, resource string) []string {
-	if namespace == corev1.NamespaceNodeLease && slices.Equal(leases, []string{resource}) {
-		return readVerbs
-	}
-	return watchVerbs
 }
 
 // as returns a client with the permissions of a ServiceAccount.
@@ -78,8 +62,7 @@ func (d *desk) rulesOf(client kubernetes.Interface, namespace string) []string {
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
-					// kubeflap needs no rule with resource names. The names make such a rule differ from the expected
-					// ones.
+					// The names make a rule for some objects differ from one for all.
 					all = append(all, strings.Join(append([]string{verb, strings.TrimSuffix(resource+"."+group, ".")}, rule.ResourceNames...), " "))
 				}
 			}

@@ -45,7 +45,7 @@ var (
 func TestCommandsInThePages(t *testing.T) {
 	makefile := fileText(t, "../../Makefile")
 	found := 0
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "lab/*.md", "charts/kubeflap/*.md", "rules/runbooks/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "lab/*.md", "mixin/*.md", "charts/kubeflap/*.md", "rules/runbooks/*.md"} {
 		pages, err := filepath.Glob("../../" + pattern)
 		if err != nil {
 			t.Fatal(err)

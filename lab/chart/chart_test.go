@@ -5,43 +5,54 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	autoscalingv1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
 const (
-	root  = "../.."
-	chart = root + "/charts/kubeflap"
+	root   = "../.."
+	source = root + "/charts/kubeflap"
+	// chart is the chart as make chart packages it: with the rules and dashboards.
+	chart = root + "/bin/chart/kubeflap"
 )
+
+func TestMain(m *testing.M) {
+	if out, err := exec.Command("make", "--silent", "-C", root, "bin/chart").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "make bin/chart: %v: %s\n", err, out)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
 
 // newObject returns an empty object for each kind in the chart, in the kustomize base and in the installation guides.
 var newObject = map[string]func() any{
 	"v1/Namespace":                                    func() any { return &corev1.Namespace{} },
 	"v1/ConfigMap":                                    func() any { return &corev1.ConfigMap{} },
 	"v1/Secret":                                       func() any { return &corev1.Secret{} },
-	"v1/PersistentVolumeClaim":                        func() any { return &corev1.PersistentVolumeClaim{} },
 	"v1/Service":                                      func() any { return &corev1.Service{} },
 	"v1/ServiceAccount":                               func() any { return &corev1.ServiceAccount{} },
 	"apps/v1/Deployment":                              func() any { return &appsv1.Deployment{} },
+	"apps/v1/StatefulSet":                             func() any { return &appsv1.StatefulSet{} },
 	"policy/v1/PodDisruptionBudget":                   func() any { return &policyv1.PodDisruptionBudget{} },
 	"networking.k8s.io/v1/Ingress":                    func() any { return &networkingv1.Ingress{} },
 	"gateway.networking.k8s.io/v1/HTTPRoute":          func() any { return &gatewayv1.HTTPRoute{} },
@@ -53,13 +64,12 @@ var newObject = map[string]func() any{
 	"monitoring.coreos.com/v1/ServiceMonitor":         func() any { return &monitoringv1.ServiceMonitor{} },
 	"monitoring.coreos.com/v1/PodMonitor":             func() any { return &monitoringv1.PodMonitor{} },
 	"monitoring.coreos.com/v1/PrometheusRule":         func() any { return &monitoringv1.PrometheusRule{} },
-	"monitoring.coreos.com/v1alpha1/ScrapeConfig":     func() any { return &monitoringv1alpha1.ScrapeConfig{} },
-	"autoscaling.k8s.io/v1/VerticalPodAutoscaler":     func() any { return &autoscalingv1.VerticalPodAutoscaler{} },
-	// The guides in docs/install contain these kinds.
-	"source.toolkit.fluxcd.io/v1/OCIRepository": func() any { return &sourcev1.OCIRepository{} },
-	"source.toolkit.fluxcd.io/v1/GitRepository": func() any { return &sourcev1.GitRepository{} },
-	"helm.toolkit.fluxcd.io/v2/HelmRelease":     func() any { return &helmv2.HelmRelease{} },
-	"cert-manager.io/v1/Certificate":            func() any { return &certmanagerv1.Certificate{} },
+	// The documents contain these kinds.
+	"source.toolkit.fluxcd.io/v1/OCIRepository":    func() any { return &sourcev1.OCIRepository{} },
+	"source.toolkit.fluxcd.io/v1/GitRepository":    func() any { return &sourcev1.GitRepository{} },
+	"helm.toolkit.fluxcd.io/v2/HelmRelease":        func() any { return &helmv2.HelmRelease{} },
+	"kustomize.toolkit.fluxcd.io/v1/Kustomization": func() any { return &kustomizev1.Kustomization{} },
+	"cert-manager.io/v1/Certificate":               func() any { return &certmanagerv1.Certificate{} },
 }
 
 // documents returns the documents of a YAML stream as JSON. It parses YAML as Helm and kubectl do, so an unquoted `on`
@@ -117,7 +127,7 @@ func decoded(t *testing.T, text string) (objects []any) {
 // valuesFiles returns the texts of the values files in ci/, by name.
 func valuesFiles(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
+	files, err := filepath.Glob(source + "/ci/*-values.yaml")
 	if err != nil || len(files) < 15 {
 		t.Fatalf("found %d values files: %v", len(files), err)
 	}
@@ -158,7 +168,16 @@ func values(t *testing.T, path string) string {
 	return string(text)
 }
 
+// podTemplate returns the pod template of the Deployment or StatefulSet.
+func podTemplate(t *testing.T, objects []any) *corev1.PodTemplateSpec {
+	t.Helper()
+	if sets := all[appsv1.StatefulSet](objects); len(sets) == 1 {
+		return &sets[0].Spec.Template
+	}
+	return &the[appsv1.Deployment](t, objects).Spec.Template
+}
+
 func pod(t *testing.T, objects []any) *corev1.PodSpec {
 	t.Helper()
-	return &the[appsv1.Deployment](t, objects).Spec.Template.Spec
+	return &podTemplate(t, objects).Spec
 }

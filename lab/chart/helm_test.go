@@ -134,7 +134,7 @@ func helm(t *testing.T, values string, args ...string) (string, error) {
 // it does not, tools/helm.mod and go.mod have different versions of Helm, or kubernetes is not its default version.
 func TestTheBinaryRendersTheSame(t *testing.T) {
 	t.Parallel()
-	for _, input := range []string{"{}", values(t, chart+"/ci/everything-values.yaml"), "{probePort: 9969}", "{data: {age: 0s}}"} {
+	for _, input := range []string{"{}", values(t, source+"/ci/everything-values.yaml"), "{probePort: 9969}", "{data: {age: 0s}}"} {
 		want, refused := template(input)
 		got, err := helm(t, input, "template", "kubeflap", chart, "--namespace", "monitoring", "--values", "-")
 		if (err == nil) != (refused == nil) || err != nil && !strings.Contains(err.Error(), refused.Error()) || got != want {

@@ -9,13 +9,42 @@ import (
 	"strings"
 	"testing"
 
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
+
+// operators matches objects of the Prometheus Operator, and helms matches what Helm adds.
+var (
+	operators = regexp.MustCompile(`(?m)^apiVersion: monitoring\.coreos\.com/v1$`)
+	helms     = regexp.MustCompile(`(?m)^(# Source: .*| +helm\.sh/chart: .*| +app\.kubernetes\.io/managed-by: .*)\n`)
+)
+
+// The manifests in deploy/ must equal the rendered chart, except for Helm's labels and annotations.
+func TestDeployIsFresh(t *testing.T) {
+	t.Parallel()
+	for file, values := range map[string]string{
+		"kubeflap.yaml":       "{namespaceOverride: kubeflap}",
+		"servicemonitor.yaml": "{namespaceOverride: kubeflap, monitor: {enabled: true}}",
+	} {
+		text, err := template(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept []string
+		for document := range strings.SplitSeq(text, "\n---\n") {
+			if operators.MatchString(document) == (file != "kubeflap.yaml") {
+				kept = append(kept, strings.TrimSpace(helms.ReplaceAllString(strings.TrimPrefix(document, "---\n"), ""))+"\n")
+			}
+		}
+		if file == "kubeflap.yaml" {
+			kept = append([]string{"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: kubeflap\n"}, kept...)
+		}
+		checkFresh(t, root+"/deploy/"+file, "# Made from charts/kubeflap by make docs.\n"+strings.Join(kept, "---\n"))
+	}
+}
 
 // kustomized builds a directory with kustomize, and decodes each object strictly into its Go type.
 func kustomized(t *testing.T, directory string) []any {
@@ -23,6 +52,12 @@ func kustomized(t *testing.T, directory string) []any {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), directory)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, r := range built.Resources() {
+		// kubectl apply stores a copy of each object in an annotation. Kubernetes limits annotations to 256 KiB.
+		if text, err := r.MarshalJSON(); err != nil || len(text) > 240<<10 {
+			t.Errorf("%s has %d bytes, %v", r.CurId(), len(text), err)
+		}
 	}
 	text, err := built.AsYaml()
 	if err != nil {
@@ -34,19 +69,18 @@ func kustomized(t *testing.T, directory string) []any {
 // overlaid builds a kustomization. It replaces the URLs of this repository by paths of the local files.
 func overlaid(t *testing.T, kustomization string) []any {
 	t.Helper()
-	// Kustomize only accepts relative paths, and no symbolic links.
+	// Kustomize only accepts relative paths, no symbolic links, and no single files outside of its directory.
 	directory, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := filepath.Abs(root)
-	if err == nil {
-		to, err = filepath.Rel(directory, to)
+	for _, name := range []string{"deploy", "dashboards"} {
+		if err := os.CopyFS(filepath.Join(directory, name), os.DirFS(filepath.Join(root, name))); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := regexp.MustCompile(`https://github\.com/kubeflap/kubeflap//(\w+)\?ref=\S+`).ReplaceAllString(kustomization, to+"/$1")
+	text := regexp.MustCompile(`https://github\.com/kubeflap/kubeflap//(\w+)\?ref=\S+`).ReplaceAllString(kustomization, "$1")
+	text = regexp.MustCompile(`https://raw\.githubusercontent\.com/kubeflap/kubeflap/main/(deploy/\S+)`).ReplaceAllString(text, "$1")
 	if text == kustomization {
 		t.Fatalf("no resource from this repository in\n%s", text)
 	}
@@ -69,86 +103,58 @@ func byName(objects []any) map[string]any {
 	return all
 }
 
-// The kustomize base must contain the same objects as the rendered chart, and a Namespace. Its dashboards must be the
+// The Kustomize base must contain the same objects as the rendered chart, and a Namespace. The dashboards must be the
 // unchanged files.
 func TestKustomizeIsTheChart(t *testing.T) {
 	t.Parallel()
 	is := byName(kustomized(t, root+"/deploy"))
-	want := byName(renderAs(t, "kubeflap", "kubeflap", "{serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}, dashboards: {enabled: true}}"))
+	want := byName(renderAs(t, "kubeflap", "kubeflap", "{}"))
 	for name := range want {
-		object, ok := is[name]
-		if !ok {
-			t.Errorf("%s is missing", name)
-			continue
-		}
-		board, ok := object.(*corev1.ConfigMap)
-		if !ok {
-			if !reflect.DeepEqual(object, want[name]) {
-				t.Errorf("%s is %+v, want %+v", name, object, want[name])
-			}
-			continue
-		}
-		if board.Labels["grafana_dashboard"] != "1" || len(board.Data) != 1 {
-			t.Errorf("%s: got labels %v and %d files", name, board.Labels, len(board.Data))
-		}
-		for file := range want[name].(*corev1.ConfigMap).Data {
-			if board.Data[file] != values(t, root+"/dashboards/"+strings.TrimPrefix(file, "kubeflap-")) {
-				t.Errorf("%s: %s differs from its file", name, file)
-			}
+		if !reflect.DeepEqual(is[name], want[name]) {
+			t.Errorf("%s is %+v, want %+v", name, is[name], want[name])
 		}
 	}
 	if len(is) != len(want)+1 || is["*v1.Namespace /kubeflap"] == nil {
 		t.Errorf("got %d objects, want %d and a Namespace", len(is), len(want))
 	}
-}
-
-// kubectl apply stores a copy of each object in an annotation of that object. Kubernetes limits the total size of an
-// object's annotations to 256 KiB.
-func TestKustomizeFitsIntoAnAnnotation(t *testing.T) {
-	t.Parallel()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), root+"/deploy")
-	if err != nil {
-		t.Fatal(err)
+	boards := all[corev1.ConfigMap](kustomized(t, root+"/dashboards"))
+	files, err := filepath.Glob(root + "/dashboards/*.json")
+	if err != nil || len(boards) != len(files) {
+		t.Errorf("%d dashboards, want %d: %v", len(boards), len(files), err)
 	}
-	for _, r := range built.Resources() {
-		text, err := r.MarshalJSON()
-		if err != nil || len(text) > 240<<10 {
-			t.Errorf("%s has %d bytes, %v", r.CurId(), len(text), err)
+	for _, board := range boards {
+		for name, text := range board.Data {
+			if board.Labels["grafana_dashboard"] != "1" || text != values(t, root+"/dashboards/"+strings.TrimPrefix(name, "kubeflap-")) {
+				t.Errorf("%s: %s has labels %v, or differs from its file", board.Name, name, board.Labels)
+			}
 		}
 	}
 }
 
-// The examples in the documentation must build. One sets another image, one is for clusters without the Prometheus
-// Operator, and one only installs the dashboards in another namespace.
-func TestKustomizeExamples(t *testing.T) {
+// An overlay must be able to move everything to another namespace.
+func TestKustomizeNamespace(t *testing.T) {
 	t.Parallel()
-	examples := regexp.MustCompile("(?ms)^```yaml\n(resources:\n.*?)^```").FindAllStringSubmatch(values(t, root+"/docs/install.md")+values(t, root+"/docs/dashboards.md"), -1)
-	if len(examples) != 3 {
-		t.Fatalf("%d examples, want 3", len(examples))
-	}
-	objects := overlaid(t, examples[0][1])
-	if image := the[appsv1.Deployment](t, objects).Spec.Template.Spec.Containers[0].Image; image != "registry.example.org/monitoring/kubeflap@DIGEST" {
-		t.Errorf("the image is %s", image)
-	}
-	the[monitoringv1.PrometheusRule](t, objects)
-	the[monitoringv1.ServiceMonitor](t, objects)
-	objects = overlaid(t, examples[1][1])
-	if n := len(all[monitoringv1.PrometheusRule](objects)) + len(all[monitoringv1.ServiceMonitor](objects)); n != 0 {
-		t.Errorf("got %d Prometheus Operator objects, want none", n)
-	}
-	the[appsv1.Deployment](t, objects)
-	target := regexp.MustCompile("`(target: .*grafana_dashboard=1})`").FindStringSubmatch(values(t, root+"/docs/install.md"))
-	without := overlaid(t, examples[0][1]+"patches:\n  - "+target[1]+"\n    patch: |\n      $patch: delete\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: any}\n")
-	if left := len(all[corev1.ConfigMap](without)); left != 0 || len(all[monitoringv1.PrometheusRule](without)) != 1 {
-		t.Errorf("got %d ConfigMaps without the dashboards, want none", left)
-	}
-	boards := overlaid(t, examples[2][1])
-	if len(boards) != len(all[corev1.ConfigMap](objects)) {
-		t.Errorf("%d dashboards, want %d", len(boards), len(all[corev1.ConfigMap](objects)))
-	}
-	for _, board := range all[corev1.ConfigMap](boards) {
-		if board.Namespace != "monitoring" {
-			t.Errorf("%s is in the namespace %s", board.Name, board.Namespace)
+	objects := overlaid(t, "namespace: monitoring\nresources:\n  - https://github.com/kubeflap/kubeflap//deploy?ref=main\n"+
+		"  - https://raw.githubusercontent.com/kubeflap/kubeflap/main/deploy/servicemonitor.yaml\n")
+	for _, object := range objects {
+		switch meta := object.(metav1.Object); object := object.(type) {
+		case *corev1.Namespace:
+			if object.Name != "monitoring" {
+				t.Errorf("namespace %s", object.Name)
+			}
+		case *rbacv1.ClusterRole:
+		case *rbacv1.ClusterRoleBinding:
+			if object.Subjects[0].Namespace != "monitoring" {
+				t.Errorf("the ClusterRole is bound to %+v", object.Subjects)
+			}
+		default:
+			if meta.GetNamespace() != "monitoring" {
+				t.Errorf("%T %s is in %q", object, meta.GetName(), meta.GetNamespace())
+			}
 		}
+	}
+	want := byName(renderAs(t, "kubeflap", "monitoring", "{monitor: {enabled: true}}"))
+	if got := byName(objects)["*v1.ServiceMonitor monitoring/kubeflap"]; !reflect.DeepEqual(got, want["*v1.ServiceMonitor monitoring/kubeflap"]) {
+		t.Errorf("the ServiceMonitor is %+v", got)
 	}
 }

@@ -70,25 +70,11 @@ func TestRulesAreTheRepositorys(t *testing.T) {
 	}
 }
 
-// severitiesByNamespace must change the severity of each alert about a Service, and of no alert about kubeflap itself.
-// The severity is a template that reads the label namespace, and Prometheus evaluates it.
-func TestSeveritiesByNamespace(t *testing.T) {
+// The rules of a release that watches one namespace must only read its own series: another release may be deleted. A
+// release that is deleted also deletes its rules.
+func TestRulesAreForOneRelease(t *testing.T) {
 	t.Parallel()
-	got := the[monitoringv1.PrometheusRule](t, render(t, `prometheusRule:
-  enabled: true
-  severitiesByNamespace:
-    - {namespaces: dev-.*, severities: {critical: warning, warning: info}}
-    - {namespaces: '.*-ci|dev\d', severities: {warning: none}}
-`))
-	for _, group := range got.Spec.Groups {
-		for _, r := range group.Rules {
-			ofService := strings.Contains(r.Annotations["description"], "$labels.namespace }}/{{")
-			if changed := strings.Contains(r.Labels["severity"], "match"); ofService && !changed || changed && group.Name == "kubeflap-self" {
-				t.Errorf("%s has the unexpected severity %s", r.Alert, r.Labels["severity"])
-			}
-		}
-	}
-	text, err := yaml.Marshal(got.Spec)
+	text, err := yaml.Marshal(the[monitoringv1.PrometheusRule](t, renderAs(t, "kubeflap", "team-a", "{prometheusRule: {enabled: true}, scope: {namespace: shop}}")).Spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,25 +82,35 @@ func TestSeveritiesByNamespace(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	const firing = `ALERTS{alertstate="firing",alertname=~"KubeflapDown|KubeflapSelectorConflict"}`
 	promtool(t, "rule_files: ["+file+"]\n"+`evaluation_interval: 1m
 tests:
-  - interval: 1m
+  - name: another release is deleted, whose namespace this one watches
+    interval: 1m
     input_series:
-      - {series: 'kubeflap_service_selector_conflict{namespace="shop",service="web"}', values: 1x5}
-      - {series: 'kubeflap_service_selector_conflict{namespace="dev-a",service="web"}', values: 1x5}
-      - {series: 'kubeflap_service_selector_conflict{namespace="my-dev-a",service="web"}', values: 1x5}
-      - {series: 'kubeflap_service_selector_conflict{namespace="dev-ci",service="web"}', values: 1x5}
-      - {series: 'kubeflap_service_selector_conflict{namespace="dev7",service="web"}', values: 1x5}
+      - {series: 'kubeflap_build_info{job="kubeflap",namespace="team-a"}', values: 1x60}
+      - {series: 'kubeflap_build_info{job="kubeflap",namespace="shop"}', values: 1x5 stale}
+      - {series: 'kubeflap_service_selector_conflict{namespace="pay",service="web"}', values: 1x60}
     promql_expr_test:
-      - expr: ALERTS{alertname="KubeflapSelectorConflict"}
-        eval_time: 3m
+      - {eval_time: 30m, expr: '`+firing+`'}
+  - name: this release fails, and a Service in its scope has a conflict
+    interval: 1m
+    input_series:
+      - {series: 'kubeflap_build_info{job="kubeflap",namespace="team-a"}', values: 1x5 stale}
+      - {series: 'kubeflap_service_selector_conflict{namespace="shop",service="web"}', values: 1x60}
+    promql_expr_test:
+      - expr: '`+firing+`'
+        eval_time: 30m
         exp_samples:
+          - {labels: 'ALERTS{alertname="KubeflapDown",alertstate="firing",job="kubeflap",namespace="team-a",scope="kubeflap",severity="critical"}', value: 1}
           - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="shop",scope="services",service="web",severity="warning"}', value: 1}
-          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev-a",scope="services",service="web",severity="info"}', value: 1}
-          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="my-dev-a",scope="services",service="web",severity="warning"}', value: 1}
-          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev-ci",scope="services",service="web",severity="info"}', value: 1}
-          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev7",scope="services",service="web",severity="none"}', value: 1}
 `, "test", "rules")
+	series, scoped := regexp.MustCompile(`(^|[^\w:])kubeflap_\w+`), regexp.MustCompile(`(^|[^\w:])kubeflap_\w+\{namespace=~"(monitoring|monitoring\|shop)"[,}]`)
+	for _, rule := range rules(t, "{prometheusRule: {enabled: true}, scope: {namespace: shop}}") {
+		if read, own := series.FindAllString(rule.Expr.StrVal, -1), scoped.FindAllString(rule.Expr.StrVal, -1); len(read) != len(own) {
+			t.Errorf("%s%s reads %d series, but only %d of its own release:\n%s", rule.Alert, rule.Record, len(read), len(own), rule.Expr.StrVal)
+		}
+	}
 }
 
 var threshold = regexp.MustCompile(`([\d.]+) # threshold: (\w+)`)

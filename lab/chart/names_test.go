@@ -14,16 +14,15 @@ import (
 
 // named sets all values that are names, for each kind that the chart renders.
 const named = `{
-	nameOverride: "NAME", serviceAccount: {name: "NAME"}, priorityClassName: "NAME", imagePullSecrets: [{name: "NAME"}], runtimeClassName: "NAME",
-	global: {imagePullSecrets: ["NAME"]}, commonAnnotations: {team: "NAME"}, service: {labels: {tier: "NAME"}},
+	nameOverride: "NAME", serviceAccount: {name: "NAME"}, priorityClassName: "NAME", imagePullSecrets: [{name: "NAME"}], 
+	global: {imagePullSecrets: [{name: "NAME"}]}, commonAnnotations: {team: "NAME"}, service: {annotations: {tier: "NAME"}},
 	ingress: {enabled: true, className: "NAME", hosts: [{host: "NAME"}], tls: [{secretName: "NAME"}]},
 	httpRoute: {enabled: true, parentRefs: [{name: "NAME"}]},
 	scope: {namespace: "NAME", nodes: true}, commonLabels: {team: "NAME"}, podLabels: {tier: "NAME"}, podAnnotations: {on: "NAME"},
-	image: {registry: "", repository: "123", tag: "NAME"}, webConfig: {existingSecret: "NAME", key: "NAME"}, settings: {logFormat: json},
-	networkPolicy: {enabled: true}, verticalPodAutoscaler: {enabled: true}, dashboards: {enabled: true, namespace: "NAME"},
-	serviceMonitor: {enabled: true, namespace: "NAME", jobLabel: "NAME", podTargetLabels: ["NAME"]},
-	podMonitor: {enabled: true, jobLabel: "NAME"}, scrapeConfig: {enabled: true, jobName: "NAME", namespace: "NAME"},
-	prometheusRule: {enabled: true, namespace: "NAME", alertLabels: {team: "NAME"}},
+	image: {registry: "", repository: "123", tag: "NAME"}, webConfig: {existingSecret: "NAME"}, settings: {logFormat: json},
+	networkPolicy: {enabled: true}, dashboards: {enabled: true, namespace: "NAME"},
+	monitor: {enabled: true, namespace: "monitors", spec: {jobLabel: "NAME"}, additionalLabels: {team: "NAME"}},
+	prometheusRule: {enabled: true, namespace: "NAME", additionalRuleLabels: {team: "NAME"}},
 }`
 
 // The chart must render names as strings. Without quotes, YAML would parse some names as a number, a boolean or null,
@@ -39,10 +38,10 @@ func TestNamesAreStrings(t *testing.T) {
 			monitor := the[monitoringv1.ServiceMonitor](t, objects)
 			for what, got := range map[string]string{
 				"namespace": d.Namespace, "service account": p.ServiceAccountName, "priority class": p.PriorityClassName,
-				"runtime class": *p.RuntimeClassName, "pull secret": p.ImagePullSecrets[0].Name, "an annotation": d.Annotations["team"],
+				"pull secret": p.ImagePullSecrets[0].Name, "an annotation": d.Annotations["team"],
 				"the label name": d.Spec.Selector.MatchLabels["app.kubernetes.io/name"], "instance": d.Spec.Selector.MatchLabels["app.kubernetes.io/instance"],
 				"a label": d.Labels["team"], "a pod's label": d.Spec.Template.Labels["tier"], "Secret": p.Volumes[0].Secret.SecretName,
-				"matched": monitor.Spec.NamespaceSelector.MatchNames[0], "the label of the job": monitor.Spec.JobLabel,
+				"matched": monitor.Spec.NamespaceSelector.MatchNames[0], "a label of the monitor": monitor.Labels["team"], "the label of the job": monitor.Spec.JobLabel,
 			} {
 				if got != name {
 					t.Errorf("%s is %q, want %q", what, got, name)

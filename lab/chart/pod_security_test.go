@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 )
@@ -23,18 +21,16 @@ func violations(t *testing.T, level, input string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := the[appsv1.Deployment](t, render(t, input)).Spec.Template
+	template := podTemplate(t, render(t, input))
 	result := policy.AggregateCheckResults(evaluator.EvaluatePod(api.LevelVersion{Level: parsed, Version: api.LatestVersion()}, &template.ObjectMeta, &template.Spec))
 	return result.ForbiddenReasons
 }
 
-// With each values file, the pods must comply with the restricted standard. The only exceptions are the file with
-// hostNetwork and the file that changes every value.
+// With each values file, and also as a StatefulSet, the pods must comply with the restricted standard. The only
+// exceptions are the file with hostNetwork and the file that changes every value.
 func TestPodSecurity(t *testing.T) {
 	t.Parallel()
-
-	namespace := decode(t, documents(t, blocks(t, "pod-security.md", "yaml", 1)[0])[0]).(*corev1.Namespace)
-	level := namespace.Labels[api.EnforceLevelLabel]
+	level := string(api.LevelRestricted)
 	for name, input := range valuesFiles(t) {
 		found := violations(t, level, input)
 		if excepted := slices.Contains([]string{"host-network-values.yaml", "everything-values.yaml"}, name); (len(found) > 0) != excepted {

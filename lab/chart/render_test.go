@@ -5,15 +5,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"helm.sh/helm/v4/pkg/chart/v2/lint"
 	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -75,10 +72,8 @@ func TestEveryValueIsSet(t *testing.T) {
 			seen[key] = true
 		}
 	}
-	for _, key := range keys(t, values(t, chart+"/values.yaml")) {
-		// podMonitor and serviceMonitor use the same template and the same schema.
-		monitor := strings.Replace(key, "podMonitor.", "serviceMonitor.", 1)
-		if !slices.ContainsFunc([]string{key, monitor}, func(k string) bool { return touched(seen, k) }) && !leftAlone[key] {
+	for _, key := range keys(t, values(t, source+"/values.yaml")) {
+		if !touched(seen, key) && !leftAlone[key] {
 			t.Errorf("no file in ci/ sets %s", key)
 		}
 	}
@@ -93,42 +88,15 @@ func touched(seen map[string]bool, key string) bool {
 	return false
 }
 
-// The examples in README.md and docs/install.md must render.
+// The examples in README.md must render.
 func TestExamplesRender(t *testing.T) {
 	t.Parallel()
-	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(values(t, chart+"/README.md"), -1)
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(values(t, source+"/README.md"), -1)
 	if len(examples) < 2 {
 		t.Errorf("found %d examples in README.md", len(examples))
 	}
 	for _, example := range examples {
 		render(t, example[1])
-	}
-	guide := values(t, root+"/docs/install.md")
-	_, rest, _ := strings.Cut(guide, "--values - <<EOF\n")
-	example, _, found := strings.Cut(rest, "EOF\n")
-	if !found {
-		t.Fatal("docs/install.md contains no values")
-	}
-	if rules := all[monitoringv1.PrometheusRule](render(t, example)); len(rules) != 1 {
-		t.Errorf("docs/install.md installs %d PrometheusRules, want 1", len(rules))
-	}
-}
-
-// promtool must accept the two scrape jobs in docs/install/plain-prometheus.md. The first job must find the pods. Both
-// jobs must set honor_labels.
-func TestPlainPrometheus(t *testing.T) {
-	t.Parallel()
-	jobs := blocks(t, "plain-prometheus.md", "yaml", 2)
-	for _, job := range jobs {
-		promtool(t, job, "check", "config", "--syntax-only")
-		if !strings.Contains(job, "honor_labels: true\n") {
-			t.Errorf("no honor_labels in\n%s", job)
-		}
-	}
-	labels := the[appsv1.Deployment](t, render(t, "{}")).Spec.Template.Labels
-	port := pod(t, render(t, "{}")).Containers[0].Ports[0].Name
-	if want := "regex: " + labels["app.kubernetes.io/name"] + ";" + port + "\n"; !strings.Contains(jobs[0], want) {
-		t.Errorf("no %s in\n%s", want, jobs[0])
 	}
 }
 
@@ -152,7 +120,7 @@ func TestFlagsExist(t *testing.T) {
 		known["--"+found[1]] = true
 	}
 	for _, file := range []string{"everything", "password", "namespace"} {
-		args := the[appsv1.Deployment](t, render(t, values(t, chart+"/ci/"+file+"-values.yaml"))).Spec.Template.Spec.Containers[0].Args
+		args := pod(t, render(t, values(t, source+"/ci/"+file+"-values.yaml"))).Containers[0].Args
 		if args[0] != "run" {
 			t.Errorf("unexpected arguments %q", args)
 		}

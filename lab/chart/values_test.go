@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,10 +21,8 @@ var update = flag.Bool("update", false, "write the generated files")
 
 // leftAlone lists the values that no file in ci/ has to set.
 var leftAlone = map[string]bool{
-	// By default, the chart derives this value from hostNetwork.
-	"dnsPolicy": true,
-	// By default, the API server chooses this address.
-	"service.clusterIP": true,
+	// Another claim than the one of the release is for a single replica.
+	"persistence.existingClaim": true,
 }
 
 // mapping parses a YAML document that is a mapping.
@@ -73,10 +74,28 @@ type schema struct {
 func readSchema(t *testing.T) *schema {
 	t.Helper()
 	s := &schema{}
-	if err := json.Unmarshal([]byte(values(t, chart+"/values.schema.json")), s); err != nil {
+	if err := json.Unmarshal([]byte(values(t, source+"/values.schema.json")), s); err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// The chart must stay an ordinary one.
+func TestChartIsSmall(t *testing.T) {
+	t.Parallel()
+	if n := len(keys(t, values(t, source+"/values.yaml"))); n > 120 {
+		t.Errorf("values.yaml has %d values, want at most 120", n)
+	}
+	files := 0
+	err := filepath.WalkDir(root+"/charts", func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files++
+		}
+		return err
+	})
+	if err != nil || files > 40 {
+		t.Errorf("charts/ has %d files, want at most 40: %v", files, err)
+	}
 }
 
 // at returns the schema of the value at a path. It follows references in the schema.
@@ -96,7 +115,7 @@ func (s *schema) at(path string) *schema {
 func TestSchemaKnowsEveryValue(t *testing.T) {
 	t.Parallel()
 	s := readSchema(t)
-	each(mapping(t, values(t, chart+"/values.yaml")), "", func(path string, _, _ *yaml3.Node) bool {
+	each(mapping(t, values(t, source+"/values.yaml")), "", func(path string, _, _ *yaml3.Node) bool {
 		here := s.at(path)
 		if here == nil {
 			t.Errorf("values.schema.json does not define %s", path)
@@ -155,8 +174,8 @@ func TestSchemaKnowsEveryAlert(t *testing.T) {
 func table(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("| value | default | meaning |\n| --- | --- | --- |\n")
-	each(mapping(t, values(t, chart+"/values.yaml")), "", func(path string, key, value *yaml3.Node) bool {
+	b.WriteString("| Key | Type | Default | Description |\n| --- | --- | --- | --- |\n")
+	each(mapping(t, values(t, source+"/values.yaml")), "", func(path string, key, value *yaml3.Node) bool {
 		about := strings.Join(strings.Fields(lastParagraph(key.HeadComment)), " ")
 		commentedBelow := value.Kind == yaml3.MappingNode && len(value.Content) > 0 && value.Content[0].HeadComment != ""
 		if about == "" && !commentedBelow {
@@ -164,7 +183,7 @@ func table(t *testing.T) string {
 		}
 		if commentedBelow {
 			if about != "" {
-				fmt.Fprintf(&b, "| **`%s`** | | %s |\n", path, about)
+				fmt.Fprintf(&b, "| **`%s`** | | | %s |\n", path, about)
 			}
 			return true
 		}
@@ -176,20 +195,23 @@ func table(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", path, text, strings.ReplaceAll(about, "|", `\|`))
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", path, types[reflect.ValueOf(plain).Kind()], text, strings.ReplaceAll(about, "|", `\|`))
 		return false
 	})
 	return b.String()
 }
 
+// types are the names that helm-docs uses.
+var types = map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "bool", reflect.Int: "int", reflect.Map: "object", reflect.Slice: "list"}
+
 func lastParagraph(comment string) string {
-	paragraphs := strings.Split(strings.ReplaceAll(comment, "# ", ""), "\n\n")
+	paragraphs := strings.Split(strings.NewReplacer("# -- ", "", "# ", "").Replace(comment), "\n\n")
 	return paragraphs[len(paragraphs)-1]
 }
 
 func TestReadmeIsFresh(t *testing.T) {
 	t.Parallel()
-	path := chart + "/README.md"
+	path := source + "/README.md"
 	old := values(t, path)
 	between := regexp.MustCompile(`(?s)(<!-- made from values.yaml by make docs -->\n).*(<!-- end -->)`)
 	if !between.MatchString(old) {
@@ -223,7 +245,7 @@ func TestVersions(t *testing.T) {
 		Version    string `yaml:"version"`
 		AppVersion string `yaml:"appVersion"`
 	}
-	if err := yaml3.Unmarshal([]byte(values(t, chart+"/Chart.yaml")), &about); err != nil {
+	if err := yaml3.Unmarshal([]byte(values(t, source+"/Chart.yaml")), &about); err != nil {
 		t.Fatal(err)
 	}
 	if about.Version != about.AppVersion || about.Version == "" {

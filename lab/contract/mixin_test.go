@@ -239,10 +239,10 @@ func TestMixinChangesAlerts(t *testing.T) {
 
 // The examples in the documentation must evaluate without errors.
 func TestMixinExamples(t *testing.T) {
-	page := readFile(t, "docs/mixin.md")
+	page := readFile(t, "mixin/README.md")
 	examples := regexp.MustCompile("(?ms)^```jsonnet\n(.*?)^```").FindAllStringSubmatch(page, -1)
 	if len(examples) == 0 {
-		t.Fatal("docs/mixin.md has no example")
+		t.Fatal("mixin/README.md has no example")
 	}
 	for _, m := range examples {
 		if _, err := evaluated(t, m[1]); err != nil {

@@ -12,11 +12,6 @@
 {{ $name | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* A unique name for objects outside of the release's namespace, where another release may have the same name. Other names contain no colon. */ -}}
-{{- define "kubeflap.clusterName" -}}
-{{ include "kubeflap.namespace" . }}:{{ include "kubeflap.fullname" . }}
-{{- end }}
-
 {{- define "kubeflap.namespace" -}}
 {{ default .Release.Namespace .Values.namespaceOverride }}
 {{- end }}
@@ -34,10 +29,10 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- merge $own (default dict .Values.commonLabels) | toYaml }}
 {{- end }}
 
-{{- /* The metadata of an object: root, name, and optionally namespace, labels and annotations. The namespace "-" means none. */ -}}
+{{- /* The metadata of an object: root, and optionally name, namespace, labels and annotations. The namespace "-" means none. */ -}}
 {{- define "kubeflap.metadata" -}}
 {{- $root := .root -}}
-name: {{ .name | quote }}
+name: {{ default (include "kubeflap.fullname" $root) .name | quote }}
 {{- if ne (default "" .namespace) "-" }}
 namespace: {{ default (include "kubeflap.namespace" $root) .namespace | quote }}
 {{- end }}
@@ -53,18 +48,6 @@ annotations:
 {{ default (ternary (include "kubeflap.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
 {{- end }}
 
-{{- /* The roleRef and subjects of a binding: root, and the role's kind. */ -}}
-{{- define "kubeflap.bound" -}}
-roleRef:
-  apiGroup: rbac.authorization.k8s.io
-  kind: {{ .kind }}
-  name: {{ include "kubeflap.clusterName" .root | quote }}
-subjects:
-  - kind: ServiceAccount
-    name: {{ include "kubeflap.serviceAccount" .root | quote }}
-    namespace: {{ include "kubeflap.namespace" .root | quote }}
-{{- end }}
-
 {{- define "kubeflap.image" -}}
 {{- $name := list (default .Values.image.registry .Values.global.imageRegistry) .Values.image.repository | compact | join "/" -}}
 {{- if .Values.image.digest -}}
@@ -74,17 +57,7 @@ subjects:
 {{- end }}
 {{- end }}
 
-{{- /* The names of the pull secrets, without duplicates. */ -}}
-{{- define "kubeflap.pullSecrets" -}}
-{{- $names := list -}}
-{{- range concat (default list .Values.global.imagePullSecrets) (default list .Values.imagePullSecrets) -}}
-  {{- $names = append $names (kindIs "string" . | ternary . (get (kindIs "string" . | ternary dict .) "name")) -}}
-{{- end -}}
-{{- range uniq $names }}
-- name: {{ . | quote }}
-{{- end }}
-{{- end }}
-
+{{- /* The name of the Secret with the web configuration. */ -}}
 {{- define "kubeflap.webSecret" -}}
 {{- if .Values.webConfig.existingSecret -}}
 {{ .Values.webConfig.existingSecret }}
@@ -95,173 +68,109 @@ subjects:
 
 {{- /* The URL scheme of the page and the metrics. */ -}}
 {{- define "kubeflap.scheme" -}}
-{{- $content := not (empty (get (default dict .Values.webConfig.content) "tls_server_config")) -}}
-{{ ternary "https" "http" (ternary .Values.webConfig.tls $content (not (empty .Values.webConfig.existingSecret))) }}
+{{- $content := default dict .Values.webConfig.content -}}
+{{ or .Values.webConfig.tls $content.tls_server_config | empty | ternary "http" "https" }}
 {{- end }}
 
-{{- /* A probe: path and timing. Its port requires no certificate or password, because the kubelet has none. */ -}}
-{{- define "kubeflap.probe" -}}
-httpGet:
-  path: {{ .path }}
-  port: probes
-{{ toYaml .timing }}
-{{- end }}
-
-{{- /* Refuses values that contradict each other. */ -}}
-{{- define "kubeflap.check" -}}
-{{- include "kubeflap.checkNames" . -}}
-{{- $web := .Values.webConfig -}}
-{{- if eq (int .Values.containerPort) (int .Values.probePort) -}}
-  {{- fail (printf "containerPort and probePort are both %d" (int .Values.probePort)) -}}
-{{- end -}}
-{{- if and .Values.hostNetwork (not .Values.hostUsers) -}}
-  {{- fail "hostNetwork is true and hostUsers is false: a pod in the host network cannot have its own user namespace" -}}
-{{- end -}}
-{{- if and .Values.service.nodePort (eq .Values.service.type "ClusterIP") -}}
-  {{- fail "service.nodePort is set, but service.type is ClusterIP: set it to NodePort or LoadBalancer" -}}
-{{- end -}}
-{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) -}}
-  {{- fail "ingress.enabled is true without ingress.hosts: kubeflap would answer for every host" -}}
-{{- end -}}
-{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
-  {{- fail "httpRoute.enabled is true without httpRoute.parentRefs: no Gateway would use it" -}}
-{{- end -}}
-{{- include "kubeflap.checkBudget" . -}}
-{{- include "kubeflap.checkData" . -}}
-{{- if and .Values.scope.nodes (not .Values.scope.namespace) -}}
-  {{- fail "scope.nodes is true without scope.namespace: the default scope already includes the nodes" -}}
-{{- end -}}
-{{- if and $web.content $web.existingSecret -}}
-  {{- fail "webConfig.content and webConfig.existingSecret are both set: set only one" -}}
-{{- end -}}
-{{- if and $web.tls (not $web.existingSecret) (not (get (default dict $web.content) "tls_server_config")) -}}
-  {{- fail "webConfig.tls is true, but neither webConfig.existingSecret nor webConfig.content.tls_server_config is set" -}}
-{{- end -}}
-{{- end }}
-
-{{- /* Refuses a budget that would block the drain of every node with a pod. */ -}}
-{{- define "kubeflap.checkBudget" -}}
-{{- $budget := .Values.podDisruptionBudget -}}
-{{- $min := toString (default "" $budget.minAvailable) -}}
-{{- if and $min $budget.maxUnavailable -}}
-  {{- fail "podDisruptionBudget.minAvailable and podDisruptionBudget.maxUnavailable are both set: set only one" -}}
-{{- end -}}
-{{- $needed := hasSuffix "%" $min | ternary (divf (mulf (trimSuffix "%" $min) .Values.replicas) 100 | ceil | int) (int $min) -}}
-{{- if and $budget.enabled $min (gt (int .Values.replicas) 1) (ge $needed (int .Values.replicas)) -}}
-  {{- fail (printf "podDisruptionBudget.minAvailable is %s with %d replicas: nodes that run a replica could not be drained" $min (int .Values.replicas)) -}}
-{{- end -}}
-{{- end }}
-
-{{- /* With hostNetwork, a running pod occupies its ports, so a surge pod cannot be scheduled. */ -}}
-{{- define "kubeflap.strategy" -}}
-{{- $given := default dict .Values.updateStrategy | deepCopy -}}
-{{- if include "kubeflap.claim" . -}}
-  {{- $given = dict "type" "Recreate" -}}
-{{- else if and .Values.hostNetwork (ne (get $given "type") "Recreate") -}}
-  {{- $rolling := default dict $given.rollingUpdate -}}
-  {{- $given = dict "type" "RollingUpdate" "rollingUpdate" (mergeOverwrite (dict "maxSurge" 0 "maxUnavailable" 1) $rolling) -}}
-{{- end -}}
-{{- with $given }}{{ toYaml . }}{{ end -}}
-{{- end }}
-
-{{- /* The name of the claim for data. Empty means an emptyDir. */ -}}
-{{- define "kubeflap.claim" -}}
-{{- if and .Values.data.enabled .Values.persistence.enabled -}}
-{{- default (printf "%s-data" (include "kubeflap.fullname" .)) .Values.persistence.existingClaim -}}
-{{- end -}}
-{{- end }}
-
-{{- /* A claim must be writable for a non-root user. If the platform chooses the user, it also chooses the group. */ -}}
-{{- define "kubeflap.podSecurityContext" -}}
-{{- $context := default dict .Values.podSecurityContext | deepCopy -}}
-{{- if and (include "kubeflap.claim" .) (get $context "runAsUser") (not (hasKey $context "fsGroup")) -}}
-  {{- $_ := set $context "fsGroup" (default (get $context "runAsUser") (get $context "runAsGroup")) -}}
-  {{- $_ := set $context "fsGroupChangePolicy" "OnRootMismatch" -}}
-{{- end -}}
-{{- toYaml $context -}}
+{{- /* Each replica of a StatefulSet has its own claim. An existing claim only fits one pod, so a Deployment uses it. */ -}}
+{{- define "kubeflap.kind" -}}
+{{ and .Values.persistence.enabled (not .Values.persistence.existingClaim) | ternary "StatefulSet" "Deployment" }}
 {{- end }}
 
 {{- /* Bytes of a size such as 256MiB, 512Mi or 1G. */ -}}
 {{- define "kubeflap.bytes" -}}
-{{- $unit := ternary 1000.0 1024.0 (regexMatch "^[0-9.]+[KMGT]?$" .) -}}
+{{- $base := regexMatch "^[0-9.]+[kKMGT]?$" . | ternary 1000.0 1024.0 -}}
 {{- $bytes := regexFind "^[0-9.]+" . | float64 -}}
-{{- range until (get (dict "K" 1 "M" 2 "G" 3 "T" 4) (regexFind "[KMGT]" .) | int) -}}
-  {{- $bytes = mulf $bytes $unit -}}
+{{- range until (get (dict "k" 1 "K" 1 "M" 2 "G" 3 "T" 4) (regexFind "[kKMGT]" .) | int) -}}
+  {{- $bytes = mulf $bytes $base -}}
 {{- end -}}
 {{- $bytes -}}
 {{- end }}
 
-{{- /* Refuses a volume that is too small for the recordings and the incidents. */ -}}
-{{- define "kubeflap.checkVolume" -}}
-{{- if lt (include "kubeflap.bytes" .volume | float64) (mulf 1.25 (include "kubeflap.bytes" .size | float64)) -}}
-  {{- fail (printf "%s is %s and data.size is %s: the volume needs at least a quarter more than the recordings. %s" .name .volume .size .otherwise) -}}
+{{- /* Refuses values that contradict each other. */ -}}
+{{- define "kubeflap.check" -}}
+{{- $v := .Values -}}
+{{- $content := default dict $v.webConfig.content -}}
+{{- if eq (int $v.containerPort) (int $v.probePort) -}}
+  {{- fail (printf "containerPort and probePort are both %d" (int $v.probePort)) -}}
 {{- end -}}
-{{- end }}
-
-{{- /* Refuses a claim that several pods would share, and volumes that are too small. */ -}}
-{{- define "kubeflap.checkData" -}}
-{{- $size := .Values.data.size -}}
-{{- if and .Values.data.enabled (not .Values.persistence.enabled) .Values.data.sizeLimit -}}
-  {{- include "kubeflap.checkVolume" (dict "name" "data.sizeLimit" "volume" (toString .Values.data.sizeLimit) "size" $size "otherwise" "Otherwise, the kubelet evicts the pod and deletes the recordings") -}}
+{{- if and $v.service.nodePort (eq $v.service.type "ClusterIP") -}}
+  {{- fail "service.nodePort is set, but service.type is ClusterIP: set it to NodePort or LoadBalancer" -}}
 {{- end -}}
-{{- if and .Values.data.enabled .Values.persistence.enabled (not .Values.persistence.existingClaim) -}}
-  {{- include "kubeflap.checkVolume" (dict "name" "persistence.size" "volume" (toString .Values.persistence.size) "size" $size "otherwise" "Otherwise, the volume fills up and nothing more is recorded") -}}
+{{- if and $v.ingress.enabled (not $v.ingress.hosts) -}}
+  {{- fail "ingress.enabled is true without ingress.hosts: kubeflap would answer for every host" -}}
 {{- end -}}
-{{- if .Values.persistence.enabled -}}
-  {{- if not .Values.data.enabled -}}
-    {{- fail "persistence.enabled is true, but data.enabled is false: no data would be stored" -}}
-  {{- end -}}
-  {{- if gt (int .Values.replicas) 1 -}}
-    {{- fail (printf "persistence.enabled is true with %d replicas: only one process can write to the volume, so set replicas to 1" (int .Values.replicas)) -}}
-  {{- end -}}
-  {{- if eq (get (default dict .Values.updateStrategy) "type") "RollingUpdate" -}}
-    {{- fail "persistence.enabled is true and updateStrategy.type is RollingUpdate: the new pod would wait for the volume of the old one" -}}
-  {{- end -}}
+{{- if and $v.httpRoute.enabled (not $v.httpRoute.parentRefs) -}}
+  {{- fail "httpRoute.enabled is true without httpRoute.parentRefs: no Gateway would use it" -}}
 {{- end -}}
-{{- end }}
-
-{{- define "kubeflap.flags" -}}
-{{- $own := include "kubeflap.ownFlags" . -}}
-{{- range $arg := .Values.extraArgs -}}
-  {{- $flag := splitList "=" $arg | first -}}
-  {{- range fromYamlArray $own -}}
-    {{- /* --web.listen-address may be repeated. */ -}}
+{{- if and $v.scope.nodes (not $v.scope.namespace) -}}
+  {{- fail "scope.nodes is true without scope.namespace: the default scope already includes the nodes" -}}
+{{- end -}}
+{{- if and $content $v.webConfig.existingSecret -}}
+  {{- fail "webConfig.content and webConfig.existingSecret are both set: set only one" -}}
+{{- end -}}
+{{- if and $v.webConfig.tls (not $v.webConfig.existingSecret) (not $content.tls_server_config) -}}
+  {{- fail "webConfig.tls is true, but neither webConfig.existingSecret nor webConfig.content.tls_server_config is set" -}}
+{{- end -}}
+{{- $login := or $v.webConfig.existingSecret $content.basic_auth_users (eq (dig "tls_server_config" "client_auth_type" "" $content) "RequireAndVerifyClientCert") -}}
+{{- if and (has "--web.enable-recordings" $v.extraArgs) (not $login) -}}
+  {{- fail "extraArgs: kubeflap only serves recordings to authenticated clients: set webConfig with basic_auth_users or client_auth_type, or remove --web.enable-recordings" -}}
+{{- end -}}
+{{- range $own := include "kubeflap.args" . | fromYamlArray -}}
+  {{- $flag := splitList "=" $own | first -}}
+  {{- range $v.extraArgs -}}
     {{- if and (eq $flag (splitList "=" . | first)) (ne $flag "--web.listen-address") -}}
       {{- fail (printf "extraArgs: %s has its own value, and kubeflap rejects duplicates" $flag) -}}
     {{- end -}}
   {{- end -}}
 {{- end -}}
-{{ $own }}
-{{- with .Values.extraArgs }}
-{{ toYaml . }}
-{{- end }}
+{{- if and $v.monitor.endpoint.basicAuth $v.monitor.endpoint.authorization -}}
+  {{- fail "monitor.endpoint sets both basicAuth and authorization, but Prometheus accepts only one" -}}
+{{- end -}}
+{{- include "kubeflap.checkData" . -}}
 {{- end }}
 
-{{- define "kubeflap.ownFlags" -}}
-{{- $s := .Values.settings -}}
+{{- /* Refuses a claim that several pods would share, and volumes that are too small: the recordings need a quarter more than data.size. */ -}}
+{{- define "kubeflap.checkData" -}}
+{{- $v := .Values -}}
+{{- $limits := default dict $v.resources.limits -}}
+{{- $volume := $v.persistence.enabled | ternary $v.persistence.size (get $limits "ephemeral-storage") | toString -}}
+{{- $name := $v.persistence.enabled | ternary "persistence.size" "resources.limits.ephemeral-storage" -}}
+{{- if and $v.persistence.enabled (not $v.data.enabled) -}}
+  {{- fail "persistence.enabled is true, but data.enabled is false: no data would be stored" -}}
+{{- end -}}
+{{- if and $v.persistence.enabled $v.persistence.existingClaim (gt (int $v.replicas) 1) -}}
+  {{- fail (printf "persistence.existingClaim is set with %d replicas: only one process can write to the volume, so set replicas to 1" (int $v.replicas)) -}}
+{{- end -}}
+{{- if and $v.data.enabled $volume (not $v.persistence.existingClaim) -}}
+  {{- if lt (include "kubeflap.bytes" $volume | float64) (mulf 1.25 (include "kubeflap.bytes" $v.data.size | float64)) -}}
+    {{- fail (printf "%s is %s and data.size is %s: the volume needs at least a quarter more than the recordings" $name $volume $v.data.size) -}}
+  {{- end -}}
+{{- end -}}
+{{- end }}
+
+{{- /* The arguments of the container, without extraArgs. */ -}}
+{{- define "kubeflap.args" -}}
 - run
 - --web.listen-address=:{{ int .Values.containerPort }}
 - --web.probe-address=:{{ int .Values.probePort }}
-- --log.level={{ $s.logLevel }}
-- --log.format={{ $s.logFormat }}
-- --bounce-window={{ $s.bounceWindow }}
-- --endpoints.source={{ $s.endpointsSource }}
-{{- range $s.knownManagers }}
+- --log.level={{ .Values.settings.logLevel }}
+- --log.format={{ .Values.settings.logFormat }}
+{{- range .Values.settings.knownManagers }}
 - {{ printf "--endpoints.known-manager=%s" . | quote }}
 {{- end }}
-- --incidents.size={{ int $s.incidentsSize }}
 {{- with .Values.scope.namespace }}
 - {{ printf "--namespace=%s" . | quote }}
 {{- end }}
-{{- with $s.nodeMonitorGracePeriod }}
+{{- with .Values.settings.nodeMonitorGracePeriod }}
 - --node-monitor-grace-period={{ . }}
 {{- end }}
-{{- with .Values.data }}{{ if .enabled }}
+{{- if .Values.data.enabled }}
 - --data.dir=/data
-- --data.size={{ .size }}
-- --data.age={{ .age }}
-{{- end }}{{ end }}
+- --data.size={{ .Values.data.size }}
+- --data.age={{ .Values.data.age }}
+{{- end }}
 {{- if include "kubeflap.webSecret" . }}
-- {{ printf "--web.config.file=/etc/kubeflap/web/%s" (ternary .Values.webConfig.key "web-config.yaml" (not (empty .Values.webConfig.existingSecret))) | quote }}
+- --web.config.file=/etc/kubeflap/web/web-config.yaml
 {{- end }}
 {{- end }}

@@ -1,0 +1,131 @@
+package chart
+
+import (
+	"crypto/sha256"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	v2 "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"sigs.k8s.io/yaml"
+)
+
+// In a checkout, the chart has no rules and no dashboards. It must refuse to render them, and say how to get them.
+// Everything else must render.
+func TestCheckout(t *testing.T) {
+	t.Parallel()
+	for values, want := range map[string]string{
+		"{}":                                "",
+		"{monitor: {enabled: true}}":        "",
+		"{prometheusRule: {enabled: true}}": "prometheusRule.enabled is true, but the chart in a checkout contains no rules: run make chart, and use the package in bin/",
+		"{dashboards: {enabled: true}}":     "dashboards.enabled is true, but the chart in a checkout contains no dashboards: run make chart, and use the package in bin/",
+	} {
+		_, err := helm(t, values, "template", "kubeflap", source, "--values", "-")
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want %q", values, err, want)
+		}
+	}
+}
+
+// packageChart runs make chart, and returns the package and its digest.
+func packageChart(t *testing.T, args ...string) (*v2.Chart, [sha256.Size]byte) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "make", append([]string{"--silent", "-C", root, "chart", "VERSION=v9.8.7"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("make chart: %v: %s", err, out)
+	}
+	file := root + "/bin/kubeflap-9.8.7.tgz"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(file) })
+	packaged, err := loader.LoadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packaged, sha256.Sum256(text)
+}
+
+// make chart must add exactly the rules and dashboards of the repository, and set the version and the tag of the image.
+// Two packages must have the same digest. This test is not parallel, because it writes the directory that other tests
+// read.
+func TestPackage(t *testing.T) {
+	t.Cleanup(func() {
+		if out, err := exec.CommandContext(t.Context(), "make", "--silent", "-C", root, "bin/chart").CombinedOutput(); err != nil {
+			t.Logf("make bin/chart: %s", out)
+		}
+	})
+	packaged, digest := packageChart(t)
+	if _, again := packageChart(t); digest != again {
+		t.Error("a second package has another digest")
+	}
+	about := packaged.Metadata
+	if image := about.Annotations["artifacthub.io/images"]; about.Version != "9.8.7" || about.AppVersion != "9.8.7" || !strings.Contains(image, "image: ghcr.io/kubeflap/kubeflap:v9.8.7\n") {
+		t.Errorf("the package has version %s, appVersion %s and images %s", about.Version, about.AppVersion, image)
+	}
+	want := map[string]string{}
+	for _, pattern := range []string{"rules/*.yaml", "dashboards/*.json"} {
+		files, err := filepath.Glob(root + "/" + pattern)
+		if err != nil || len(files) < 4 {
+			t.Fatalf("%d files %s: %v", len(files), pattern, err)
+		}
+		for _, file := range files {
+			// alertmanager.yaml is an example configuration.
+			if filepath.Base(file) != "alertmanager.yaml" {
+				want[strings.TrimPrefix(file, root+"/")] = values(t, file)
+			}
+		}
+	}
+	for _, file := range packaged.Files {
+		if text, ok := want[file.Name]; ok && text == string(file.Data) {
+			delete(want, file.Name)
+		} else if ok || strings.HasPrefix(file.Name, "rules/") || strings.HasPrefix(file.Name, "dashboards/") {
+			t.Errorf("unexpected file %s in the package", file.Name)
+		}
+	}
+	for name := range want {
+		t.Errorf("the package does not contain %s", name)
+	}
+	signed, _ := packageChart(t, "SIGN_KEY=C874011F0AB405110D02105534365D9472D7468F")
+	if key := signed.Metadata.Annotations["artifacthub.io/signKey"]; !strings.Contains(key, "fingerprint: C874011F0AB405110D02105534365D9472D7468F\nurl: https://") {
+		t.Errorf("the package names the key %q", key)
+	}
+}
+
+// What Artifact Hub shows must exist: the icon and screenshots in docs/images, and the default image.
+func TestArtifactHub(t *testing.T) {
+	t.Parallel()
+	loaded, err := loader.LoadDir(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := loaded.Metadata
+	var images []struct{ Name, Image string }
+	var changes []struct{ Kind, Description string }
+	var screenshots []struct{ Title, URL string }
+	for name, into := range map[string]any{"images": &images, "changes": &changes, "screenshots": &screenshots} {
+		if err := yaml.Unmarshal([]byte(about.Annotations["artifacthub.io/"+name]), into); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if want := pod(t, render(t, "{}")).Containers[0].Image; len(images) != 1 || images[0].Image != want {
+		t.Errorf("the images are %v, want %s", images, want)
+	}
+	if len(changes) == 0 || changes[0].Kind != "added" || len(screenshots) == 0 {
+		t.Errorf("unexpected changes %v or screenshots %v", changes, screenshots)
+	}
+	urls := []string{about.Icon}
+	for _, screenshot := range screenshots {
+		urls = append(urls, screenshot.URL)
+	}
+	for _, url := range urls {
+		path, found := strings.CutPrefix(url, "https://raw.githubusercontent.com/kubeflap/kubeflap/main/")
+		if _, err := os.Stat(filepath.Join(root, path)); !found || err != nil {
+			t.Errorf("%s does not exist: %v", url, err)
+		}
+	}
+}
