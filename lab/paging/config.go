@@ -64,12 +64,14 @@ func (p *Paging) writePrometheusConfig() (path string) {
 	var rules []string
 	for _, file := range steps.Value(filepath.Glob(filepath.Join(p.options.Rules, "*.yaml"))) {
 		if name := filepath.Base(file); name != alertmanagerExample {
-			shipped := p.ship(name, func(text string) string { return strings.ReplaceAll(text, examplePage, "http://"+p.options.Kubeflap) })
+			shipped := p.ship(name, func(text string) string {
+				return strings.ReplaceAll(text, examplePage, "http://"+p.options.Kubeflap[0])
+			})
 			rules = append(rules, strconv.Quote(shipped))
 		}
 	}
 	return p.write("prometheus.yaml", fmt.Sprintf(prometheusConfig, Interval, strings.Join(rules, ", "),
-		strings.TrimPrefix(p.Alertmanager, "http://"), p.options.Kubeflap, p.options.Kubeconfig))
+		strings.TrimPrefix(p.Alertmanager, "http://"), strings.Join(p.options.Kubeflap, `", "`), p.options.Kubeconfig))
 }
 
 // ship writes a modified copy of a shipped file.

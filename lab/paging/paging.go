@@ -25,8 +25,8 @@ const startTimeout = 3 * time.Minute
 type Options struct {
 	// Rules is the directory with the rules and the example configuration of Alertmanager.
 	Rules string
-	// Kubeflap is the host and port on which kubeflap listens.
-	Kubeflap string
+	// Kubeflap lists the host and port of each replica of kubeflap.
+	Kubeflap []string
 	// Kubeconfig is the kubeconfig with which Prometheus discovers the addresses of Services.
 	Kubeconfig string
 	Log        *slog.Logger

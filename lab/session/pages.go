@@ -27,7 +27,7 @@ type PageDelay struct {
 func (s *Session) startPaging() {
 	s.Expect(s.URL != "", "rules need a kubeflap to scrape")
 	s.Paging = steps.Value(paging.Start(s.Ctx, paging.Options{
-		Rules: s.options.Rules, Kubeflap: strings.TrimPrefix(s.URL, "http://"),
+		Rules: s.options.Rules, Kubeflap: []string{strings.TrimPrefix(s.URL, "http://")},
 		Kubeconfig: s.Cluster.Kubeconfig, Log: s.Log,
 	}))
 	s.Scraped = s.Paging.Scraped
