@@ -79,7 +79,7 @@ func (d *desk) installs() {
 
 	d.checkNeedsOperator()
 	for _, verb := range []string{"apply", "delete"} {
-		out, err := exec.CommandContext(d.ctx, "../bin/kubectl", verb, "--kubeconfig", d.cluster.Kubeconfig, "--filename", "../deploy/kubeflap.yaml").CombinedOutput()
+		out, err := exec.CommandContext(d.ctx, "../bin/kubectl", verb, "--kubeconfig", d.cluster.Kubeconfig, "--kustomize", "../deploy").CombinedOutput()
 		if err != nil {
 			d.t.Fatalf("kubectl %s: %v: %s", verb, err, out)
 		}

@@ -19,8 +19,8 @@ import (
 )
 
 // TestReplicasKeepTheHistory upgrades two replicas with a volume each, one after the other, as the chart's StatefulSet
-// does. No alert may even become pending. In a second upgrade, a node fails while one replica is away, and recovers while
-// the other one is. In the end, both pages must show both incidents.
+// does. No alert may even become pending. In a second upgrade, another node fails while one replica is away, and recovers
+// while the other one is. In the end, both pages must show both incidents.
 func TestReplicasKeepTheHistory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("too slow for each change")
@@ -35,11 +35,11 @@ func TestReplicasKeepTheHistory(t *testing.T) {
 		a, b := d.newReplica(), d.newReplica()
 		d.makeWeb()
 		steps.Must(d.cluster.Kubelets["node-2"].Pause())
-		a.shows("running")
-		b.shows("running")
+		a.shows("node-2", begun)
+		b.shows("node-2", begun)
 		steps.Must(d.cluster.Kubelets["node-2"].Resume())
-		a.shows("recovered")
-		b.shows("recovered")
+		a.shows("node-2", over)
+		b.shows("node-2", over)
 
 		pager := steps.Value(paging.Start(d.ctx, paging.Options{
 			Rules: "../rules", Kubeflap: []string{a.address, b.address}, Kubeconfig: d.cluster.Kubeconfig, Log: logger(d.t),
@@ -50,7 +50,7 @@ func TestReplicasKeepTheHistory(t *testing.T) {
 			d.scrapes(pager, fmt.Sprintf(`up{job="kubeflap",instance=%q} == 0`, r.address))
 			r.start()
 			d.scrapes(pager, fmt.Sprintf(`up{job="kubeflap",instance=%q} == 1`, r.address))
-			r.shows("recovered")
+			r.shows("node-2", over)
 		}
 		d.scrapes(pager, fmt.Sprintf(`count_over_time(up{job="kubeflap"}[1m]) > 6 and timestamp(up) > %d`, time.Now().Unix()))
 		if alerts := steps.Value(pager.Query(d.ctx, `count_over_time(ALERTS[15m])`)); len(alerts)+len(pager.Receiver.Pages()) > 0 {
@@ -58,15 +58,15 @@ func TestReplicasKeepTheHistory(t *testing.T) {
 		}
 
 		a.stop()
-		steps.Must(d.cluster.Kubelets["node-2"].Pause())
-		b.shows("recovered", "running")
+		steps.Must(d.cluster.Kubelets["node-3"].Pause())
+		b.shows("node-3", begun)
 		a.start()
-		a.shows("recovered", "running")
+		a.shows("node-3", begun)
 		b.stop()
-		steps.Must(d.cluster.Kubelets["node-2"].Resume())
-		a.shows("recovered", "recovered")
+		steps.Must(d.cluster.Kubelets["node-3"].Resume())
+		a.shows("node-3", over)
 		b.start()
-		b.shows("recovered", "recovered")
+		b.shows("node-3", over)
 		checkSame(d.t, a.incidents(), b.incidents())
 	})
 }
@@ -105,38 +105,45 @@ func (d *desk) newReplica() *replica {
 
 func (r *replica) start() { r.process = r.d.start(r.probes, r.args...) }
 
-func (r *replica) stop() { r.process.Stop() }
+func (r *replica) stop() { steps.Must(r.process.Terminate(r.d.ctx)) }
 
-// incidents returns the incidents about node-2, oldest first.
-func (r *replica) incidents() []compare.Incident {
-	all := steps.Value(compare.Incidents(r.d.ctx, "http://"+r.address)).Incidents
-	all = slices.DeleteFunc(all, func(x compare.Incident) bool { return x.Subject != "node-2" })
-	slices.Reverse(all)
+// incidents returns all incidents, by their subjects.
+func (r *replica) incidents() map[string]compare.Incident {
+	all := map[string]compare.Incident{}
+	for _, x := range steps.Value(compare.Incidents(r.d.ctx, "http://"+r.address)).Incidents {
+		if _, twice := all[x.Subject]; twice {
+			r.d.t.Errorf("%s has two incidents about %s", r.address, x.Subject)
+		}
+		all[x.Subject] = x
+	}
 	return all
 }
 
-// shows waits until the incidents about node-2 have these states.
-func (r *replica) shows(states ...string) {
-	steps.Must(poll.Until(r.d.ctx, 3*time.Minute, "incidents that are "+strings.Join(states, ", "), func(context.Context) error {
-		var got []string
-		for _, x := range r.incidents() {
-			got = append(got, x.State)
-		}
-		if !slices.Equal(got, states) {
-			return fmt.Errorf("they are %q", got)
+// States of an incident. A new failure still belongs to an incident that has recovered, until it has ended.
+var begun, over = []string{"running"}, []string{"recovered", "ended"}
+
+// shows waits until the incident about a node has one of the states.
+func (r *replica) shows(node string, states []string) {
+	steps.Must(poll.Until(r.d.ctx, 3*time.Minute, "an incident about "+node, func(context.Context) error {
+		if got := r.incidents()[node].State; !slices.Contains(states, got) {
+			return fmt.Errorf("its state is %q, want one of %q", got, states)
 		}
 		return nil
 	}))
 }
 
 // checkSame checks that two replicas show the same incidents. A replica that was away when an incident began may have
-// another ID for it, and knows the other one as an alias.
-func checkSame(t *testing.T, first, second []compare.Incident) {
+// another ID for it, and then knows the other one as an alias.
+func checkSame(t *testing.T, first, second map[string]compare.Incident) {
 	t.Helper()
-	for i, x := range first {
-		y := second[i]
-		if known := slices.Contains(append(y.Also, y.ID), x.ID) || slices.Contains(x.Also, y.ID); !known || x.Scope != y.Scope || x.Cause != y.Cause || x.Verdict != y.Verdict {
-			t.Errorf("incident %d is\n%+v\nand\n%+v", i, x, y)
+	if len(first) != len(second) {
+		t.Errorf("%d incidents, and %d", len(first), len(second))
+	}
+	for subject, x := range first {
+		y := second[subject]
+		same := slices.Contains(append(y.Also, y.ID), x.ID) || slices.Contains(x.Also, y.ID)
+		if !same || x.Scope != y.Scope || x.Cause != y.Cause || x.Verdict != y.Verdict {
+			t.Errorf("the incident about %s is\n%+v\nand\n%+v", subject, x, y)
 		}
 	}
 }
