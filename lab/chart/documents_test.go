@@ -93,6 +93,9 @@ func (p *page) file(text string) {
 	default:
 		p.values = text
 		p.add(render(p.T, text))
+		if found := violations(p.T, "restricted", text); len(found) > 0 {
+			p.Errorf("the pods violate the Pod Security Standard restricted: %q in\n%s", found, text)
+		}
 	}
 }
 
