@@ -63,13 +63,13 @@ chart: bin/helm bin/chart ## Package the chart with the rules and dashboards. [S
 	$(if $(SIGN_KEY),printf '  artifacthub.io/signKey: |\n    fingerprint: %s\n    url: $(KEYS)\n' $(SIGN_KEY) >>bin/chart/kubeflap/Chart.yaml)
 	SOURCE_DATE_EPOCH=$(STAMP) bin/helm package bin/chart/kubeflap --version '$(NUMBER)' --app-version '$(NUMBER)' --destination bin
 image: ## Build the image with buildah, and write it to bin/kubeflap-image.tar or push it. [REGISTRY=HOST/PATH]
-	buildah manifest rm kubeflap:v$(NUMBER) 2>/dev/null || true
+	rm -f bin/kubeflap-image.digest; buildah manifest rm kubeflap:v$(NUMBER) 2>/dev/null || true
 	for arch in $(ARCHES); do GOOS=linux GOARCH=$$arch go build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/linux/$$arch/kubeflap ./cmd/kubeflap; \
 		buildah build --quiet --platform linux/$$arch --manifest kubeflap:v$(NUMBER) --timestamp $(STAMP) --identity-label=false \
 			--build-arg VERSION=$(NUMBER) --build-arg REVISION=$(REVISION) --build-arg CREATED=$(DATE) .; done
 	buildah manifest push --all --quiet --digestfile bin/kubeflap-image.digest kubeflap:v$(NUMBER) \
 		$(if $(REGISTRY),docker://$(REGISTRY)/kubeflap:v$(NUMBER),oci-archive:bin/kubeflap-image.tar)
-	@echo "kubeflap:v$(NUMBER)@$$(<bin/kubeflap-image.digest)"
+	@test -s bin/kubeflap-image.digest && echo "kubeflap:v$(NUMBER)@$$(<bin/kubeflap-image.digest)" || { echo 'buildah could not push the image' >&2; exit 1; }
 release-snapshot: bin/goreleaser bin/syft bin/helm ## Build all files of a release into dist/, and the image, but publish nothing.
 	PATH="$(CURDIR)/bin:$$PATH" bin/goreleaser release --snapshot --clean
 	$(MAKE) image VERSION=v$$(sed -E 's/.*"version":"([^"]*)".*/\1/' dist/metadata.json)

@@ -4,6 +4,10 @@ package release
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -43,20 +47,14 @@ func read(t *testing.T, path ...string) []byte {
 	return text
 }
 
-// containers keeps buildah's images in a directory of the test, and allows registries without TLS.
-func containers(t *testing.T) {
+// setFile writes a file and sets an environment variable to its path.
+func setFile(t *testing.T, variable, text string) {
 	t.Helper()
-	dir := t.TempDir()
-	for variable, text := range map[string]string{
-		"CONTAINERS_STORAGE_CONF":    "[storage]\ndriver = \"vfs\"\ngraphroot = \"" + dir + "/root\"\nrunroot = \"" + dir + "/run\"\n",
-		"CONTAINERS_REGISTRIES_CONF": "[[registry]]\nlocation = \"127.0.0.1\"\ninsecure = true\n",
-	} {
-		file := filepath.Join(dir, variable)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv(variable, file)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
+	t.Setenv(variable, file)
 }
 
 // clone commits a copy of the work tree. Every copy gets the same commit. Its bin/ refers to the tools of the work tree.
@@ -80,7 +78,8 @@ func digests(t *testing.T, dir string) []string {
 }
 
 func TestSnapshotRelease(t *testing.T) {
-	containers(t)
+	storage := t.TempDir()
+	setFile(t, "CONTAINERS_STORAGE_CONF", fmt.Sprintf("[storage]\ndriver = %q\ngraphroot = %q\nrunroot = %q\n", "vfs", storage+"/root", storage+"/run"))
 	dir, again := clone(t), clone(t)
 	must(t, dir, "make", "release-snapshot")
 	must(t, again, "make", "release-snapshot")
@@ -161,22 +160,29 @@ func plugin(t *testing.T, dir, version string) {
 
 // publish pushes image and chart to a registry with the documented commands.
 func publish(t *testing.T, dir, version string) {
-	server := httptest.NewServer(registry.New())
+	server := httptest.NewTLSServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
-	host := strings.TrimPrefix(server.URL, "http://")
+	setFile(t, "SSL_CERT_FILE", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	host := strings.TrimPrefix(server.URL, "https://")
 	want := string(read(t, dir, "bin/kubeflap-image.digest"))
 	must(t, dir, "make", "image", "VERSION=v"+version, "REGISTRY="+host+"/monitoring")
 	if got := string(read(t, dir, "bin/kubeflap-image.digest")); got != want {
 		t.Errorf("the pushed image has the digest %s, want %s", got, want)
 	}
 	must(t, dir, "buildah", "pull", "--quiet", host+"/monitoring/kubeflap@"+want)
-	must(t, dir, "bin/helm", "push", "--plain-http", "bin/kubeflap-"+version+".tgz", "oci://"+host+"/monitoring/charts")
-	rendered := must(t, dir, "bin/helm", "template", "kubeflap", "--plain-http", "oci://"+host+"/monitoring/charts/kubeflap", "--version", version,
+	must(t, dir, "bin/helm", "push", "bin/kubeflap-"+version+".tgz", "oci://"+host+"/monitoring/charts")
+	rendered := must(t, dir, "bin/helm", "template", "kubeflap", "oci://"+host+"/monitoring/charts/kubeflap", "--version", version,
 		"--set", "image.registry="+host+",image.repository=monitoring/kubeflap,prometheusRule.enabled=true,dashboards.enabled=true")
 	for _, part := range []string{"image: " + host + "/monitoring/kubeflap:v" + version, "kind: PrometheusRule", "grafana_dashboard:"} {
 		if !strings.Contains(strings.ReplaceAll(rendered, `"`, ""), part) {
 			t.Errorf("the chart from the registry does not render %q", part)
 		}
+	}
+	server.Close()
+	failing := exec.CommandContext(t.Context(), "make", "image", "VERSION=v"+version, "REGISTRY="+host+"/monitoring")
+	failing.Dir = dir
+	if out, err := failing.CombinedOutput(); err == nil {
+		t.Errorf("no error without a registry: %s", out)
 	}
 }
 
