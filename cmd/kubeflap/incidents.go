@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/version"
@@ -19,7 +20,7 @@ import (
 type incidentLister struct {
 	instance
 	// file is a recording or a --data.dir directory. It is empty for a running kubeflap.
-	file, id, output string
+	file, output string
 	// header describes the recording.
 	header recording.Header
 }
@@ -62,20 +63,27 @@ func (v fileOrID) String() string { return "" }
 // printIncidents prints the incidents. From a damaged recording, it prints the incidents before the damage, and returns
 // the error.
 func (a *incidentLister) printIncidents(p program) error {
+	if a.id != "" && len(a.id) < api.MinPrefix {
+		return fmt.Errorf("%q is not an incident's ID: enter at least the first %d characters of the ID", a.id, api.MinPrefix)
+	}
+	q, err := api.ParseQuery(a.query().Encode())
+	if err != nil {
+		return err //nolint:wrapcheck // the error names the parameter
+	}
 	read := a.read
 	if a.file != "" {
-		read = a.replay
+		read = func(p program) (*api.Answer, error) { return a.replay(p, &q) }
 	}
 	answer, failure := read(p)
 	if answer == nil {
 		return failure
 	}
-	return errors.Join(a.print(p, answer), failure)
+	return errors.Join(a.print(p, answer, &q), failure)
 }
 
 // replay replays the recording without waiting and returns the API document at its end. For a damaged recording, it
 // returns both the document and an error.
-func (a *incidentLister) replay(p program) (*api.Answer, error) {
+func (a *incidentLister) replay(p program, q *api.Query) (*api.Answer, error) {
 	recordings, err := openRecordings(a.between, a.file)
 	if err != nil {
 		return nil, err
@@ -86,26 +94,23 @@ func (a *incidentLister) replay(p program) (*api.Answer, error) {
 	if p.ctx.Err() != nil {
 		return nil, errors.New("interrupted before the recording was read")
 	}
-	q, err := api.ParseQuery(a.query().Encode())
-	if err != nil {
-		return nil, fmt.Errorf("select the incidents: %w", err)
-	}
-	answer := web.Answer(r.clusters(), &q)
+	answer := web.Answer(r.clusters(), q)
 	if answer.AsOf.IsZero() {
 		return nil, cmp.Or(failure, fmt.Errorf("recording %s has no events", a.file))
 	}
 	return &answer, failure
 }
 
-func (a *incidentLister) print(p program, answer *api.Answer) error {
+func (a *incidentLister) print(p program, answer *api.Answer, q *api.Query) error {
 	missing, document := answer.Coverage.Missing(a.between.from), any(answer)
 	if a.id != "" {
-		x, err := api.Find(answer, a.id)
-		if err != nil {
-			return fmt.Errorf("%s: %w", a.sourceName, err)
+		switch n := len(answer.Incidents); {
+		case n == 0:
+			return fmt.Errorf("%s: no incident has an ID that begins with %s; kubeflap drops the oldest incidents (--incidents.size)", a.sourceName, a.id)
+		case n > 1:
+			return fmt.Errorf("%s: %d incidents have an ID that begins with %s", a.sourceName, n, a.id)
 		}
-		answer.Incidents = []api.Incident{*x}
-		missing, document = nil, x
+		missing, document = nil, &answer.Incidents[0]
 	}
 	for _, text := range append(answer.Coverage.Unwatched(), missing...) {
 		fmt.Fprintln(p.log, "Warning: "+phrase.Line(text))
@@ -114,17 +119,17 @@ func (a *incidentLister) print(p program, answer *api.Answer) error {
 	case a.output == "json":
 		return api.JSON(p.out, document)
 	case a.output == "markdown":
-		return a.printMarkdown(p, answer)
+		return a.printMarkdown(p, answer, q)
 	case a.id != "":
 		return api.Full(p.out, &answer.Incidents[0])
 	case len(answer.Incidents) == 0:
-		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Read from "+phrase.Line(a.sourceName)+".")
+		fmt.Fprintln(p.log, "No incidents"+filtered(q)+". Read from "+phrase.Line(a.sourceName)+".")
 		return nil
 	}
 	return api.Table(p.out, answer, a.output == "wide", "")
 }
 
-func (a *incidentLister) printMarkdown(p program, answer *api.Answer) error {
+func (a *incidentLister) printMarkdown(p program, answer *api.Answer, q *api.Query) error {
 	origin := "kubeflap " + cmp.Or(version.Version, "(unknown version)") + " from " + a.sourceName
 	if !a.header.Recorded.IsZero() {
 		origin += " of " + phrase.Moment(a.header.Recorded)
@@ -138,17 +143,13 @@ func (a *incidentLister) printMarkdown(p program, answer *api.Answer) error {
 	if a.header.Anonymised {
 		origin += ". Names are pseudonyms"
 	}
-	return api.Markdown(p.out, answer, origin, a.filtered())
+	return api.Markdown(p.out, answer, origin, filtered(q))
 }
 
-// filtered returns a description of the list's filters.
-func (a *incidentLister) filtered() (text string) {
-	for _, x := range []struct{ parameter, text string }{
-		{"namespace", " that affected a Service in the namespace "}, {"cluster", " of the cluster "}, {"from", " from "}, {"to", " until "},
-	} {
-		if value := a.query().Get(x.parameter); value != "" {
-			text += x.text + phrase.Line(value)
-		}
+// filtered describes the list's filters.
+func filtered(q *api.Query) string {
+	if active := q.Active(); len(active) > 0 {
+		return " (" + phrase.Line(strings.Join(active, ", ")) + ")"
 	}
-	return text
+	return ""
 }

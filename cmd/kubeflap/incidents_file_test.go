@@ -97,7 +97,7 @@ func TestIncidentsOfADirectory(t *testing.T) {
 		}
 	}
 	_, _, log := kubeflap(t, "incidents", dir, "--to=2026-11-23T12:12:03Z")
-	if want := "No incidents until 2026-11-23T12:12:03Z. Read from recording " + filepath.Base(dir) + ".\n"; log != want {
+	if want := "No incidents (to 2026-11-23 12:12:03). Read from recording " + filepath.Base(dir) + ".\n"; log != want {
 		t.Errorf("a period before the incident: %q, want %q", log, want)
 	}
 }
@@ -127,7 +127,7 @@ func TestIncidentsOfAPeriod(t *testing.T) {
 	url := serveIncidents(t, lostNode)
 	for args, want := range map[string]bool{"--from=2026-11-23T12:12:40Z": true, "--from=2026-11-23T12:12:42Z": false, "--to=2026-11-23T12:12:10Z": false, "--to=2026-11-23T12:12:30Z": true} {
 		out := must(t, "incidents", "--url", url, "-o=markdown", args)
-		if strings.Contains(out, "d2218d71") != want || !strings.Contains(out, " 2026-11-23T12:12:") {
+		if strings.Contains(out, "d2218d71") != want || !strings.Contains(out, " 2026-11-23 12:12:") {
 			t.Errorf("%s prints\n%s", args, out)
 		}
 	}

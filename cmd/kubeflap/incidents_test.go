@@ -58,9 +58,9 @@ func TestNoIncidentsNamesTheClusterAndTheService(t *testing.T) {
 	text := strings.NewReplacer("http://127.0.0.1:1", server.URL, "current-context: c", "current-context: prod", "name: c, context", "name: prod, context").Replace(validKubeconfig)
 	kubeconfig := write(t, filepath.Join(t.TempDir(), "kubeconfig"), text)
 	for want, args := range map[string][]string{
-		"No incidents. Read from context prod, Service monitoring/flaps.\n":                                                                                               {},
-		"No incidents that affected a Service in the namespace shop. Read from context prod, Service a/b:80.\n":                                                           {"-n", "shop", "--service=a/b:80"},
-		"kubeflap: context prod, Service monitoring/flaps: none of 0 incidents has an ID that begins with ffff; kubeflap drops the oldest incidents (--incidents.size)\n": {"ffff"},
+		"No incidents. Read from context prod, Service monitoring/flaps.\n":                                                                                       {},
+		"No incidents (namespace shop). Read from context prod, Service a/b:80.\n":                                                                                {"-n", "shop", "--service=a/b:80"},
+		"kubeflap: context prod, Service monitoring/flaps: no incident has an ID that begins with ffff; kubeflap drops the oldest incidents (--incidents.size)\n": {"ffff"},
 	} {
 		_, out, errOut := kubeflap(t, append([]string{"incidents", "--kubeconfig", kubeconfig}, args...)...)
 		if out != "" || errOut != want {
@@ -130,7 +130,7 @@ func equalJSON(t *testing.T, what string, got, want any) {
 func TestNoIncidentIsToldFromNotWatching(t *testing.T) {
 	url := serveIncidents(t, incidentsDir+"1-heartbeat-loss.jsonl.gz")
 	status, out, errOut := kubeflap(t, "incidents", "--url", url, "-n", "other")
-	if status != 0 || out != "" || errOut != "No incidents that affected a Service in the namespace other. Read from "+url+".\n" {
+	if status != 0 || out != "" || errOut != "No incidents (namespace other). Read from "+url+".\n" {
 		t.Errorf("status %d: %s%s", status, out, errOut)
 	}
 	blind := answering(t, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[{"resource":"leases","since":"2026-03-01T11:59:00Z","reason":"\u001b[31mforbidden"}]},"incidents":[]}`)

@@ -20,6 +20,8 @@ type instance struct {
 	cluster *clusterFlags
 	// `service` is kubeflap's Service. If it is empty, the command looks for it.
 	service apiclient.Service
+	// `id` selects a single incident.
+	id string
 	// `url` is the URL of kubeflap, or nil. `config` is a file with TLS and authentication settings. `urlCluster` is one of
 	// the clusters of that kubeflap.
 	url                *url.URL
@@ -39,7 +41,7 @@ func (i *instance) addFlags(cmd *kingpin.CmdClause) {
 // query returns the parameters of the API that select the incidents.
 func (i *instance) query() url.Values {
 	values := url.Values{}
-	for name, value := range map[string]string{"namespace": i.cluster.namespace, "cluster": i.urlCluster} {
+	for name, value := range map[string]string{"namespace": i.cluster.namespace, "cluster": i.urlCluster, "id": i.id} {
 		if value != "" {
 			values.Set(name, value)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -74,35 +75,22 @@ var unknownFlag = regexp.MustCompile(`^unknown long flag '--(.*)'$`)
 
 // suggestion returns a question about the name that is nearest to a mistyped one. It is empty if none is near.
 func suggestion(prefix, typed string, names []string) string {
-	best, fewest := "", max(len(typed)/2, 2)
-	for _, name := range names {
-		if n := edits(typed, name); n < fewest || n == fewest && best == "" {
-			best, fewest = name, n
-		}
-	}
-	if best == "" {
+	nearest := slices.MaxFunc(names, func(a, b string) int { return cmp.Compare(alike(typed, a), alike(typed, b)) })
+	if alike(typed, nearest) < len(typed) {
 		return ""
 	}
-	return ": did you mean " + prefix + best + "?"
+	return ": did you mean " + prefix + nearest + "?"
 }
 
-// edits returns the number of bytes to insert, delete or replace that turn one text into another.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+// alike returns twice the number of bytes at the start and at the end that two words have in common, less the difference of
+// their lengths.
+func alike(a, b string) int {
+	shorter, start, end := min(len(a), len(b)), 0, 0
+	for start < shorter && a[start] == b[start] {
+		start++
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
+	for start+end < shorter && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
 	}
-	return row[len(b)]
+	return 2*(start+end) - max(len(a), len(b)) + shorter
 }

@@ -115,7 +115,7 @@ func (q *Query) MatchesCluster(name string) bool {
 // of nodes is truncated, every node matches. The same applies to Services.
 func (q *Query) MatchesSubject(x *Incident) bool {
 	isID := func(id string) bool {
-		return id == q.ID || len(q.ID) >= shortIDLength && len(q.ID) < idLength && strings.HasPrefix(id, q.ID)
+		return id == q.ID || len(q.ID) >= MinPrefix && len(q.ID) < idLength && strings.HasPrefix(id, q.ID)
 	}
 	ofService := func(s Service) bool {
 		return (q.Namespace == "" || q.Namespace == s.Namespace) && (q.Service == "" || q.Service == s.Service)
