@@ -121,8 +121,10 @@ func TestALongReadReportsItsProgress(t *testing.T) {
 			}
 		}
 		n := 0
-		for range withProgress(slog.New(slog.NewTextHandler(&log, nil)), slow) {
-			n++
+		for _, err := range withProgress(slog.New(slog.NewTextHandler(&log, nil)), slow) {
+			if n++; err != nil {
+				t.Error(err)
+			}
 		}
 		if got := strings.Count(log.String(), `msg="reading the recording" events=`); n != 7 || got != 3 {
 			t.Errorf("%d events, %d lines, want 7 and 3:\n%s", n, got, log.String())

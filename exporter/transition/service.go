@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // Service identifies a Service.
@@ -42,8 +41,12 @@ type OutageEnded struct {
 
 func (x OutageEnded) String() string {
 	lasted := round(x.Lasted).String()
-	if x.AtLeast != x.AtMost {
-		lasted = phrase.Range(x.AtLeast, x.AtMost)
+	switch {
+	case x.AtLeast == x.AtMost:
+	case x.AtLeast == 0:
+		lasted = "at most " + round(x.AtMost).String()
+	default:
+		lasted = fmt.Sprintf("%s to %s", round(x.AtLeast), round(x.AtMost))
 	}
 	return x.says("has a ready address again after %s without any%s", lasted, causeSuffix(x.Cause))
 }

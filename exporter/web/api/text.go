@@ -11,9 +11,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
+// MinPrefix is the minimum length of an abbreviated ID.
+const MinPrefix = 4
+
 // The ID of an incident has idLength characters. Tables abbreviate it to shortIDLength characters, which distinguish all
-// incidents that kubeflap keeps. MinPrefix is the minimum length of an abbreviated ID.
-const MinPrefix, shortIDLength, idLength = 4, 8, 16
+// incidents that kubeflap keeps.
+const shortIDLength, idLength = 8, 16
 
 // ShortID returns the ID as tables show it.
 func ShortID(id string) string { return id[:min(len(id), shortIDLength)] }
