@@ -44,9 +44,8 @@ This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` 
 - Replicas expose the same series. Merge counters and states with ` + "`max by`" + `, and start times with ` + "`min by`" + `.
 - ` + "`/metrics` also has `kubeflap_build_info`, `go_*` and `process_*`" + `. Pods, IPs and UIDs are never labels.
 
-Heartbeats are renewed Leases, or status reports in a cluster without Leases. For a new Node, the time since the last heartbeat is counted from the moment
-kubeflap first sees the Node. For a Node in the initial list, it is counted from the Node's last heartbeat, by the Node's clock. In the first 12 s,
-Nodes whose last heartbeat is older than the grace period have no heartbeat series.
+Heartbeats are renewed Leases, or status reports in a cluster without Leases. The age of the last one counts from when kubeflap saw it, or for the initial
+list by the Node's clock. In the first 12 s, Nodes whose last heartbeat is older than the grace period have no series of it.
 
 ## Classes
 
@@ -66,6 +65,6 @@ are broken for longer than 90 s.
 
 ## Reference
 
-Each metric is listed with its type, its series, its meaning, and *the alerts, rules and dashboards that use it*.
+In parentheses: the type, and which objects have a series. At the end: *the alerts, rules and dashboards that use it*.
 
 `

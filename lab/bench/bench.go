@@ -50,8 +50,6 @@ type Options struct {
 type Result struct {
 	Size Size
 	Runs map[string][]Figures
-	// PodBytes and NodeBytes are the sizes of one pod and one node in protobuf.
-	PodBytes, NodeBytes int
 }
 
 // Measured holds all results of a benchmark.
@@ -125,7 +123,6 @@ func (o *Options) compare(ctx context.Context, size Size) Result {
 		built.peer = buildPeer(ctx, o.Log)
 	}
 	o.withLoad(ctx, size, func(ctx context.Context, c *cluster.Cluster, l *load) {
-		result.PodBytes, result.NodeBytes = l.probe.pods[0].Size(), l.nodes[0].Size()
 		for run := range o.Runs {
 			for i := range o.Programs {
 				name := o.Programs[(i+run)%len(o.Programs)]

@@ -18,8 +18,8 @@ import (
 // write adds the figures of one size to the page, and says which targets were missed. The log has all figures.
 func (r Result) write(o *Options) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s. Encoded as protobuf, a pod takes %s and a node %s. %s on %s. Measured for %s at rest and %s under load.\n\n",
-		r.Size, bytesize(float64(r.PodBytes)), bytesize(float64(r.NodeBytes)), runs(o.Runs), machine(), model.Duration(o.Pace.Rest), model.Duration(o.Pace.Load))
+	fmt.Fprintf(&b, "%s. %s on %s. Measured for %s at rest and %s under load.\n\n",
+		r.Size, runs(o.Runs), machine(), model.Duration(o.Pace.Rest), model.Duration(o.Pace.Load))
 	all := map[string]Figures{}
 	for name, runs := range r.Runs {
 		all[name] = medians(runs)
