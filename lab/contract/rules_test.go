@@ -160,7 +160,7 @@ func queries(t *testing.T, r *Rule) (all []string) {
 			if err != nil {
 				t.Fatalf("%s: %s: %v", r.Name(), m[1], err)
 			}
-			all = append(all, strings.NewReplacer("%q", `"x"`).Replace(s))
+			all = append(all, strings.NewReplacer("%q", `"x"`, "%[1]q", `"x"`, "%[2]q", `"x"`, "%[3]q", `"x"`).Replace(s))
 		}
 	}
 	if len(all) != asked {
