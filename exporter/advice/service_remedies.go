@@ -54,7 +54,7 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.PodDeleted: {
 		happened: "pods of {owner} were deleted",
-		remedy:   "If {name} was not scaled to zero on purpose, make sure that new pods start before old ones stop. Use at least 2 replicas, maxUnavailable 0, and a preStop sleep of a few seconds.",
+		remedy:   "Unless somebody scaled {name} to zero on purpose, make sure that new pods start before old ones stop. Use at least 2 replicas, maxUnavailable 0, and a preStop sleep of a few seconds.",
 	},
 	cause.PodEvicted: {
 		happened: "pods of {owner} were evicted",
@@ -146,7 +146,7 @@ func (a Affected) texts() (happened, remedy string) {
 		return "pods of {owner} lost addresses while kubeflap was not watching",
 			"Look at the events of {name} (kubectl -n {namespace} get events), because kubeflap did not see the cause."
 	case a.Replaced && a.Cause == cause.PodDeleted:
-		return "pods of {owner} were replaced again and again", "Find out what deletes the pods of {name} again and again: the events (kubectl -n {namespace} get events) and the audit log show who. For a static pod, look at the kubelet's log and at the manifests on the node."
+		return "pods of {owner} were replaced again and again", "Find out what deletes the pods of {owner} again and again: the events (kubectl -n {namespace} get events) and the audit log show who. For a static pod, look at the kubelet's log and at the manifests on the node."
 	case a.Resolved && a.Pending:
 		return "Service {name} had manually managed addresses, and a selector that matched no pod", text.pendingRemedy
 	case a.Resolved:

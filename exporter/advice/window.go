@@ -82,13 +82,20 @@ func bounceText(windows []Window) string {
 	case windows[0].Bounces == 0:
 		return ""
 	case i == len(windows):
-		return fmt.Sprintf(" Batching updates for up to %s would not have hidden the %d bounces.", phrase.Duration(windows[i-1].Length), windows[0].Bounces)
+		return fmt.Sprintf(" Batching updates for up to %s would not have hidden %s.", phrase.Duration(windows[i-1].Length), the(windows[0].Bounces))
 	}
-	s := fmt.Sprintf(" Clients that batch updates for %s would not have noticed the %d bounces", phrase.Duration(windows[i].Length), windows[0].Bounces)
+	s := fmt.Sprintf(" Clients that batch updates for %s would not have noticed %s", phrase.Duration(windows[i].Length), the(windows[0].Bounces))
 	if w := windows[i-1]; i > 1 {
 		s += fmt.Sprintf("; clients that batch for %s would have put back and removed %s again", phrase.Duration(w.Length), phrase.Count(w.Bounces, "address", "addresses"))
 	}
 	return s + "."
+}
+
+func the(bounces int) string {
+	if bounces == 1 {
+		return "the bounce"
+	}
+	return fmt.Sprintf("the %d bounces", bounces)
 }
 
 // WindowAdvice returns what `kubeflap advise` adds to the advice on in-place updates. It is empty if clients made no

@@ -131,8 +131,13 @@ func lossText(x *Incident) string {
 		services, whose = fmt.Sprintf("%d Services", n), services+" "
 	}
 	s := services + " lost " + phrase.Count(x.Lost, "ready address", "ready addresses")
-	if x.Outages == 0 {
+	switch {
+	case x.Outages == 0:
 		return s
+	case worst.OutageTime == 0 && worst.Down:
+		return s + " and " + whose + "has none now"
+	case worst.OutageTime == 0:
+		return s + " and " + whose + "briefly had none"
 	}
 	had := "had none for "
 	if worst.Down {

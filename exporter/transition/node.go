@@ -147,7 +147,10 @@ func (x NodeReadyChanged) String() string {
 	if !x.Complete {
 		least = "at least "
 	}
-	s := x.says("Ready %s -> %s (%[1]s for %[3]s%[4]s)", x.From, x.To, least, round(x.Lasted))
+	s := x.says("Ready %s -> %s", x.From, x.To)
+	if lasted := round(x.Lasted); lasted > 0 {
+		s += fmt.Sprintf(" (%s for %s%s)", x.From, least, lasted)
+	}
 	if age := x.HeartbeatAge(); x.To != event.StatusTrue && age > 0 {
 		s += fmt.Sprintf(", last heartbeat %s ago", round(age))
 	}

@@ -140,7 +140,11 @@ func (x *Incident) Figures() (all []string) {
 		all = append(all, "nodes turned not Ready or Unknown "+phrase.Count(x.NodeTransitions, "time", "times"))
 	}
 	for _, w := range x.Numbers.Windows {
-		all = append(all, fmt.Sprintf("clients that batch updates for %s: %s, %s", seconds(w.Seconds),
+		clients := "clients that apply updates at once"
+		if w.Seconds > 0 {
+			clients = "clients that batch updates for " + seconds(w.Seconds)
+		}
+		all = append(all, fmt.Sprintf("%s: %s, %s", clients,
 			phrase.Count(w.Bounces, "bounce", "bounces"), phrase.Count(w.StaleReadds, "stale re-add", "stale re-adds")))
 	}
 	return all
@@ -158,8 +162,11 @@ func (s *Service) Effect() string {
 	if s.AddressesBack > 0 {
 		text += fmt.Sprintf(", %d came back", s.AddressesBack)
 	}
-	if s.Down || s.Outages > 0 {
-		text += "; no ready address for " + s.down()
+	switch down := s.down(); {
+	case (s.Down || s.Outages > 0) && down == phrase.Duration(0):
+		text += "; no ready address for a moment"
+	case s.Down || s.Outages > 0:
+		text += "; no ready address for " + down
 	}
 	if s.Outages > 1 {
 		text += fmt.Sprintf(" in %d outages", s.Outages)
