@@ -145,3 +145,39 @@ func TestTheRemedyOfPlannedDeparturesBlamesNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestASummaryNamesNoNumberThatSaysNothing checks numbers that would otherwise grow after what they describe has ended,
+// or would be zero.
+func TestASummaryNamesNoNumberThatSaysNothing(t *testing.T) {
+	web := transition.Service{Namespace: "shop", Name: "web"}
+	for want, c := range map[string]struct {
+		v       verdict.Verdict
+		silence silence.Silence
+		change  func(*Record)
+	}{
+		"left 1 silent node Ready, for up to 60s after the last heartbeat": {
+			verdict.ControllerManager, silence.Silence{NotMarked: true, Marked: true, MarkedAt: zero.Add(time.Minute)}, func(r *Record) { r.NotMarked = 1 },
+		},
+		"Node node-1 sent no heartbeat for 1h":                   {verdict.Node, silence.Silence{}, func(r *Record) { r.Longest = time.Hour }},
+		"The node controller treated node node-1 as lost":        {verdict.Node, silence.Silence{Blind: true}, func(r *Record) { r.Longest = 10 * time.Second }},
+		"The node controller treated node node-1 as lost, 2 tim": {verdict.Node, silence.Silence{Unseen: true}, func(r *Record) { r.Longest, r.TurnedUnknown = time.Hour, 2 }},
+		"lost 1 ready address and has none now": {verdict.Node, silence.Silence{}, func(r *Record) {
+			r.Lose(transition.AddressLost{Address: transition.Address{Service: web}}, false)
+			r.EffectOn(web).Outages, r.Outages = 1, 1
+			r.Open[incident.OpenOutage(web)] = zero.Add(time.Hour)
+		}},
+	} {
+		s := newLedger(10)
+		r := s.Begin(incident.Subject{Kind: incident.KindNode, Name: "node-1", Cause: cause.NodeHeartbeatLost}, zero, 0)
+		r.HeartbeatLost = true
+		r.AddNode("node-1")
+		c.silence.Node, c.silence.Began = "node-1", zero
+		r.AddSilence(&c.silence)
+		c.change(r)
+		r.final = &verdict.Decision{Verdict: c.v}
+		s.now = zero.Add(time.Hour)
+		if x := s.snapshot(r, advice.GracePeriod{Period: 40 * time.Second}); !strings.Contains(x.Summary, want) {
+			t.Errorf("%q is not in %q", want, x.Summary)
+		}
+	}
+}
