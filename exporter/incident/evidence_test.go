@@ -38,8 +38,10 @@ func TestEntriesAreBatched(t *testing.T) {
 			{Kind: AddressLost, Time: at(2), Service: shopWeb},
 		}, []string{"shop/web lost 1 ready address", "shop/web: 1 address is back in rotation", "shop/web lost 1 ready address"}},
 		{"the longest of several durations", []Entry{
-			{Kind: NodeReady, Time: at(0), Name: "a", Duration: 4 * time.Second}, {Kind: NodeReady, Time: at(1), Name: "b", Duration: 5 * time.Second},
-			{Kind: HeartbeatMissed, Time: at(2), Name: "a", Duration: 40 * time.Second}, {Kind: HeartbeatMissed, Time: at(2), Name: "b", Duration: 40 * time.Second},
+			{Kind: NodeReady, Time: at(0), Name: "a", Duration: 4 * time.Second},
+			{Kind: NodeReady, Time: at(1), Name: "b", Duration: 5 * time.Second},
+			{Kind: HeartbeatMissed, Time: at(2), Name: "a", Duration: 40 * time.Second},
+			{Kind: HeartbeatMissed, Time: at(2), Name: "b", Duration: 40 * time.Second},
 		}, []string{"2 nodes (a first): Ready again after up to 5s", "2 nodes (a first): no heartbeat for 40s (the whole grace period)"}},
 		{"no duration of 0", []Entry{
 			{Kind: NodeReady, Time: at(0), Name: "a"}, {Kind: OutageEnded, Time: at(1), Service: shopWeb}, {Kind: EvictedUnknown, Time: at(2), Name: "shop/a", Number: UnknownToleration},

@@ -38,39 +38,57 @@ type nodeAdvice struct {
 
 var adviceOnNodes = []nodeAdvice{
 	{
-		"control_plane_late", "", advice.LostNodes{Verdict: verdict.SharedPath}, nil,
+		"control_plane_late", "",
+		advice.LostNodes{Verdict: verdict.SharedPath},
+		nil,
 		"nodes were silent together, or one after another, more often than chance allows. The incident page shows which label they share.",
 	},
 	{
-		"controller_manager_slow", bad, advice.LostNodes{Verdict: verdict.ControllerManager}, []verdict.Reason{verdict.NoReason, verdict.Late},
+		"controller_manager_slow", bad,
+		advice.LostNodes{Verdict: verdict.ControllerManager},
+		[]verdict.Reason{verdict.NoReason, verdict.Late},
 		"the node controller set these nodes to Unknown although their heartbeats were on time.",
 	},
 	{
-		"controller_manager_slow", bad, advice.LostNodes{Verdict: verdict.ControllerManager, NotMarked: true}, []verdict.Reason{verdict.LeftReady},
+		"controller_manager_slow", bad,
+		advice.LostNodes{Verdict: verdict.ControllerManager, NotMarked: true},
+		[]verdict.Reason{verdict.LeftReady},
 		"the node controller left these nodes Ready although they were silent.",
 	},
 	{
-		"nodes_rebooted", warning, advice.LostNodes{Verdict: verdict.NodeRebooted}, nil,
+		"nodes_rebooted", warning,
+		advice.LostNodes{Verdict: verdict.NodeRebooted},
+		nil,
 		"these nodes reported a new bootID, so their machines restarted. No taint, deletion, condition or cordon had announced the restarts.",
 	},
 	{
-		"kubelets_upgraded", warning, advice.LostNodes{Verdict: verdict.Node, Upgraded: true}, []verdict.Reason{verdict.Upgraded},
+		"kubelets_upgraded", warning,
+		advice.LostNodes{Verdict: verdict.Node, Upgraded: true},
+		[]verdict.Reason{verdict.Upgraded},
 		"these nodes reported a different kubelet version after the silence. No taint, deletion, condition or cordon had announced the upgrades.",
 	},
 	{
-		"clocks_set_back", warning, advice.LostNodes{Verdict: verdict.Node, ClockSetBack: true}, []verdict.Reason{verdict.ClockSetBack},
+		"clocks_set_back", warning,
+		advice.LostNodes{Verdict: verdict.Node, ClockSetBack: true},
+		[]verdict.Reason{verdict.ClockSetBack},
 		"heartbeats of these nodes arrived on time, but their timestamps were older than the previous ones, so the node controller ignored them.",
 	},
 	{
-		"undecided", warning, advice.LostNodes{Verdict: verdict.Undecided, Command: "the command that /flaps shows with the incident"}, nil,
+		"undecided", warning,
+		advice.LostNodes{Verdict: verdict.Undecided, Command: "the command that /flaps shows with the incident"},
+		nil,
 		"a wrong verdict would be worse than none. The incident page shows the hypotheses, and a command that can decide between them.",
 	},
 	{
-		"nodes_slow", "", advice.LostNodes{Verdict: verdict.Node}, []verdict.Reason{verdict.Slow, verdict.Late},
+		"nodes_slow", "",
+		advice.LostNodes{Verdict: verdict.Node},
+		[]verdict.Reason{verdict.Slow, verdict.Late},
 		"the verdict on these silences is node: meanwhile, the other nodes were on time, or late only by chance.",
 	},
 	{
-		"nodes_silent", warning, advice.LostNodes{Verdict: verdict.Node, Longest: advice.LongestGrace + 1}, []verdict.Reason{verdict.Down},
+		"nodes_silent", warning,
+		advice.LostNodes{Verdict: verdict.Node, Longest: advice.LongestGrace + 1},
+		[]verdict.Reason{verdict.Down},
 		"a node that is silent for more than " + phrase.Duration(advice.LongestGrace) + " is down, not slow. If it does not return, delete the Node.",
 	},
 }
