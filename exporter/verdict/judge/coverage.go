@@ -113,12 +113,12 @@ func (f *NodeLoss) mayHideOthers(s *silence.Silence) bool {
 // othersText describes the heartbeats of the given number of nodes that are not part of the incident. For the time before
 // kubeflap started, it is known only when the Ready conditions of these nodes last changed.
 func (w *weighing) othersText(others int) string {
-	text := fmt.Sprintf("the other %d nodes", others)
+	text := "the other " + phrase.Count(others, "node", "nodes")
 	switch late := w.othersLate(); {
 	case others == 1 && late == 0 && !w.own.Any(func(s *silence.Silence) bool { return s.Found.Is }):
 		text = "the other node sent its heartbeats on time"
 	case w.own.Any(func(s *silence.Silence) bool { return s.Found.Is }):
-		text = "no other node turned Ready soon after the silence began, and all others are sending heartbeats"
+		text += " are sending heartbeats, and none of them turned Ready soon after the silence began"
 	case late == 0:
 		text += " sent their heartbeats on time"
 	case late < others:
