@@ -213,7 +213,8 @@ type NoticeKind uint8
 const (
 	// Started means that an incident has started.
 	Started NoticeKind = iota + 1
-	// Changed means that a pending incident is now running, or that a node's incident is now one of several nodes.
+	// Changed means that a pending incident is now running, that a node's incident is now one of several nodes, or that
+	// another cause explains the incident better.
 	Changed
 	// Ended means that everything has recovered and the incident is over.
 	Ended

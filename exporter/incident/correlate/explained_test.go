@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
 // podStory is what happens to pods of the Service web, and what the only incident says two minutes later.
@@ -220,4 +221,23 @@ func TestReplicasQuoteTheSame(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAnExitChangesTheReportedIncident(t *testing.T) {
+	b := newTracked(grace40).starts(aNode("node-1"), aService("web", "s", true), change(ready), aSlice("s", "web-1"))
+	var heard []string
+	until := func(at float64) {
+		b.asOf(at)
+		for _, n := range b.log.Notices(zero.Add(seconds(at))) {
+			heard = append(heard, fmt.Sprintf("%d %s", n.Kind, n.Incident.Cause))
+		}
+	}
+	b.pod(10, unready, "-web-1")
+	until(20)
+	b.pod(30, exited("OOMKilled", 137))
+	until(40)
+	b.pod(50, ready, "web-1")
+	until(400)
+	want := fmt.Sprintf("%d probe_failed, %d container_exit, %d container_exit", incident.Started, incident.Changed, incident.Ended)
+	equal(t, "notices", strings.Join(heard, ", "), want)
 }

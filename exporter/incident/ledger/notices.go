@@ -3,6 +3,7 @@ package ledger
 import (
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
@@ -17,11 +18,12 @@ type notifier struct {
 	departed []incident.Notice
 }
 
-// reported is the state and the kind of subject with which an incident was last reported. The state is empty if the
-// incident has not been reported, and final once its end has been reported.
+// reported is the state, the kind of subject and its cause with which an incident was last reported. The state is empty if
+// the incident has not been reported, and final once its end has been reported.
 type reported struct {
 	state incident.State
 	kind  incident.Kind
+	cause cause.Cause
 }
 
 // mark records that an incident has changed.
@@ -44,10 +46,10 @@ func (n *notifier) report(r *Record, t time.Time) (kind incident.NoticeKind) {
 		}
 	case state == incident.StateEnded:
 		kind = incident.Ended
-	case was.state == incident.StatePending && state == incident.StateRunning, was.kind != r.Kind:
+	case was.state == incident.StatePending && state == incident.StateRunning, was.kind != r.Kind, was.cause != r.Cause:
 		kind = incident.Changed
 	}
-	r.reported = reported{state, r.Kind}
+	r.reported = reported{state, r.Kind, r.Cause}
 	return kind
 }
 
