@@ -1,6 +1,9 @@
 package losses
 
-import "github.com/kubeflap/kubeflap/exporter/event"
+import (
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/waiting"
+)
 
 // relabelled is a pod whose labels were changed, so that the selector of its Service no longer matches them. The endpoints
 // controllers then remove its addresses.
@@ -26,7 +29,7 @@ func (s *Service) NoteLabels(id event.UID, labels map[string]string, version uin
 	if s.relabelled == nil {
 		s.relabelled = map[event.UID]relabelled{}
 	}
-	s.relabelled[id] = relabelled{version, why}
+	s.relabelled[id] = relabelled{version, waiting.Quote(why)}
 }
 
 // HasLeft reports whether a pod was relabelled, so that the Service no longer selects it.
