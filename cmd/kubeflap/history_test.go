@@ -147,7 +147,7 @@ func (r *restarted) replay(yield func(event.Event, error) bool) {
 
 // runUntil runs the cluster up to the given second, and ticks twice per second like pipeline.runTicker.
 func (r *restarted) runUntil(second float64) {
-	for r.cluster.second() < second {
+	for until := storyBegin.Add(seconds(second)); r.cluster.now.Before(until); {
 		r.cluster.runUntil(min(second, r.cluster.second()+0.5))
 		if names := r.pipeline.tracker.LeasesToRead(r.cluster.now); len(names) > 0 {
 			r.cluster.readLeases(names)

@@ -92,7 +92,7 @@ func newStoryWatcher(t *testing.T, c *fakeCluster) *storyWatcher {
 
 // runUntil runs the cluster up to a second. It reads Leases directly whenever kubeflap would.
 func (w *storyWatcher) runUntil(second float64) {
-	for w.cluster.second() < second {
+	for until := storyBegin.Add(seconds(second)); w.cluster.now.Before(until); {
 		w.cluster.runUntil(min(second, w.cluster.second()+0.5))
 		if w.pipeline.tracker.LeasesBehind(w.cluster.now) {
 			w.cluster.reopen()
@@ -311,7 +311,7 @@ func findings(r report.Report) string {
 // TestStories runs all stories.
 func TestStories(t *testing.T) {
 	withoutRaceDetector(t)
-	stories := append(watchedStories(t), readStories(t, "watches", "starts", "broken_watches", "recommendations")...)
+	stories := append(watchedStories(t), readStories(t, "watches", "starts", "broken_watches", "recommendations", "blind_spots", "weak_nodes")...)
 	for _, x := range stories {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()

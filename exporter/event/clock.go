@@ -23,6 +23,9 @@ func (t Written[By]) IsZero() bool { return time.Time(t).IsZero() }
 // Sub returns the duration from u to t.
 func (t Written[By]) Sub(u Written[By]) time.Duration { return time.Time(t).Sub(time.Time(u)) }
 
+// Add returns the time that is later by d.
+func (t Written[By]) Add(d time.Duration) Written[By] { return Written[By](time.Time(t).Add(d)) }
+
 // Before reports whether t is before u.
 func (t Written[By]) Before(u Written[By]) bool { return time.Time(t).Before(time.Time(u)) }
 

@@ -180,7 +180,7 @@ func (s *Silence) reason(v verdict.Verdict, ended time.Time, undisturbed time.Du
 		return verdict.Late
 	case v == verdict.ControllerManager && s.NotMarked:
 		return verdict.LeftReady
-	case v != verdict.Node, ended.Sub(s.Began) <= undisturbed:
+	case v != verdict.Node, ended.Sub(s.Began) <= undisturbed && s.ClockBack == 0:
 		return verdict.NoReason
 	case s.Announced != "":
 		return verdict.Announced

@@ -61,6 +61,8 @@ type Silence struct {
 	// ClockBack is the step by which the node's clock was set back, or 0. After such a step, the node controller
 	// ignores the node's heartbeats for a while.
 	ClockBack time.Duration
+	// ClockBehind is how far the node's clock is behind if it may have been set back unseen (see transition.NodeLoss).
+	ClockBehind time.Duration
 	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
 	Labels []transition.NodeLabel
 	// Short reports whether the grace period has not ended before the end of the silence. Such a silence has no incident.

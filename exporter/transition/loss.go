@@ -16,6 +16,9 @@ type NodeLoss struct {
 	// MarkedAge is the age of the node's newest heartbeat when the node controller set Ready to Unknown. It ignores
 	// heartbeats that the controller may not have seen. It is 0 if Ready is not Unknown, or if the age is unknown.
 	MarkedAge time.Duration
+	// ClockBehind is how far the node's clock is behind if it is unknown whether the clock was set back while kubeflap did
+	// not watch, so that the node controller ignored the heartbeats. Otherwise it is 0.
+	ClockBehind time.Duration
 	// GracePeriod is the current grace period, or 0 if unknown. Managed is set if a cloud provider runs the control
 	// plane. If so, users cannot set its flags.
 	GracePeriod time.Duration

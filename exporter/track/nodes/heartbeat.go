@@ -49,6 +49,11 @@ type written struct {
 	// clock.
 	lastRenewTime event.NodeTime
 	renewalSeen   time.Time
+	// doubtUntil is the latest renewTime that the node controller may have saved while kubeflap did not watch. If the
+	// node's clock was set back since, the controller ignores renewals up to that renewTime.
+	doubtUntil event.NodeTime
+	// `behind` is how far the node's clock was behind kubeflap's at the last renewal, or 0 if unknown.
+	behind time.Duration
 	// `reported` is the lastHeartbeatTime of the Ready condition.
 	reported event.NodeTime
 }
@@ -166,7 +171,7 @@ func (x *heartbeats) statusHeartbeat(n *node, e event.Event, ready *event.Condit
 		x.noteInterval(n)
 	}
 	h.reported = reported
-	h.controllerRenewTime = h.apiRenewTime
+	h.controllerRenewTime, h.doubtUntil = h.apiRenewTime, event.NodeTime{}
 	n.kubelet.reported = e.Seen
 	switch {
 	case x.source() == event.KindNode:

@@ -51,6 +51,12 @@ func (x *Nodes) forgetLease(n *node) {
 // renewTime that the node controller has saved. The node sent the renewal at `made`, by kubeflap's clock.
 func (x *heartbeats) applyRenewTime(n *node, e event.Event, made time.Time, renewed event.NodeTime) {
 	h := &n.heartbeat
+	if e.Type == event.Listed {
+		h.doubtUntil, h.behind = event.NodeTime(e.Seen), 0
+		if !h.renewalSeen.IsZero() {
+			h.doubtUntil = h.lastRenewTime.Add(e.Seen.Sub(h.renewalSeen))
+		}
+	}
 	switch {
 	case x.watches.First(e):
 		h.controllerRenewTime, h.lastRenewTime = renewed, renewed
@@ -69,7 +75,8 @@ func (x *heartbeats) applyRenewTime(n *node, e event.Event, made time.Time, rene
 		n.noteRenewal(e, made, renewed)
 		x.reportCatchUp(n, e.Seen, renewed)
 		if x.watches.Live(event.KindLease, e.Seen) {
-			h.clockLeads.add(e.Seen, renewed.IfClocksAgree().Sub(e.Seen))
+			h.behind = e.Seen.Sub(renewed.IfClocksAgree())
+			h.clockLeads.add(e.Seen, -h.behind)
 		}
 	default:
 		// This Lease has no Node. The Node was deleted, or kubeflap has not seen it yet. So the start of the first
@@ -86,7 +93,17 @@ func (x *heartbeats) noteSetBack(n *node, e event.Event, renewed event.NodeTime)
 		return
 	}
 	h.setBack = true
-	x.found.Add(transition.ClockSetBack{OfNode: n.at(e.Seen), By: h.controllerRenewTime.Sub(renewed) + e.Seen.Sub(h.renewalSeen)})
+	back := transition.ClockSetBack{OfNode: n.at(e.Seen), By: h.controllerRenewTime.Sub(renewed) + e.Seen.Sub(h.renewalSeen)}
+	if !h.doubtUntil.Before(h.lastRenewTime) {
+		back.InDoubt = h.doubtUntil.Sub(renewed)
+	}
+	x.found.Add(back)
+}
+
+// mayIgnore reports whether the node controller may ignore the node's renewals because the node's clock was set back while
+// kubeflap did not watch.
+func (h *heartbeat) mayIgnore() bool {
+	return h.behind > clocksAgree && !h.doubtUntil.Before(h.lastRenewTime)
 }
 
 // showsLag reports whether a Lease event proves that the watch lagged. This is the case if the event arrives late

@@ -130,6 +130,10 @@ func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, m
 	case event.StatusUnknown:
 		change.Loss = x.loss(n)
 		change.Loss.MarkedAge = markedAge
+		if n.heartbeat.mayIgnore() {
+			change.Loss.ClockBehind = n.heartbeat.behind
+		}
+		n.heartbeat.doubtUntil = event.NodeTime{} // the node controller has saved a copy of the current Lease
 		n.troubled = t
 	}
 	switch {
@@ -180,7 +184,7 @@ func (x *health) markedUnknown(n *node, e event.Event) {
 // Unknown. It returns 0 if the age is unknown, for example because the write was delayed.
 func (x *health) markedAge(n *node, seen time.Time, written event.ControllerTime) time.Duration {
 	h := &n.heartbeat
-	if !x.canDetectSilence(n) || !x.watches.Live(x.source(), seen) {
+	if h.mayIgnore() || !x.canDetectSilence(n) || !x.watches.Live(x.source(), seen) {
 		return 0
 	}
 	known := h.previous[:]

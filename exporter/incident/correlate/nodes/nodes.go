@@ -63,6 +63,8 @@ type node struct {
 	// step.
 	setBack   time.Time
 	setBackBy time.Duration
+	// The node controller may ignore the node's heartbeats until ignoredUntil.
+	ignoredUntil time.Time
 	// notReady is set while the node is not Ready, unless it has never been Ready. notReadySince is when this began.
 	notReady      bool
 	notReadySince time.Time
@@ -175,6 +177,7 @@ func (l *Nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledg
 		s.Blind = x.Loss.Blind
 	}
 	s.Marked, s.MarkedAt, s.MarkedAge, s.MarkedInTime, s.Guessed = true, x.Time, x.Loss.MarkedAge, x.Loss.InTime(), x.Loss.Guessed
+	s.ClockBehind = x.Loss.ClockBehind
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	r.HeartbeatLost = true
 	if x.Loss.Blind {
@@ -229,8 +232,8 @@ func (n *node) beginSilence(l *ledger.Ledger, heartbeat time.Time, x transition.
 	if n.silence == nil || !n.silence.Ended.IsZero() {
 		n.silence = &silence.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, Guessed: x.Guessed, Lapsed: x.Lapsed, LapsedAge: x.LapsedAge, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
 		l.Silences.Add(n.silence)
-		if n.setBack.After(heartbeat) {
-			n.silence.ClockBack = n.setBackBy
+		if n.ignoredUntil.After(heartbeat) {
+			n.silence.ClockBack, n.ignoredUntil = n.setBackBy, n.setBack
 		}
 	}
 	return n.silence
