@@ -29,6 +29,10 @@ type replica struct {
 	stopped, outOfReach bool
 	// hung is set if the replica has lost its connections to the API server. It still serves its metrics.
 	hung bool
+	// frozen is set while the watches deliver nothing, although their connections stay open, and direct reads are refused.
+	// They deliver the events in held later.
+	frozen bool
+	held   []event.Event
 	// target holds more labels of the target.
 	target []string
 	// process holds the metrics of the process by name.
@@ -112,6 +116,19 @@ func (r *replica) hangs() {
 	}
 }
 
+// freezes makes the watches deliver nothing for a time, and then all events at once.
+func (r *replica) freezes(d time.Duration) {
+	r.frozen = true
+	r.cluster.in(d, func() {
+		held := r.held
+		r.frozen, r.held = false, nil
+		for _, e := range held {
+			e.Seen = r.cluster.now
+			r.receive(e)
+		}
+	})
+}
+
 // breaks breaks the watches of some resources.
 func (r *replica) breaks(kinds ...event.Kind) {
 	for _, k := range kinds {
@@ -127,6 +144,10 @@ func (r *replica) down(k event.Kind, why event.Reason) {
 
 func (r *replica) receive(e event.Event) {
 	if r.stopped || r.broken[e.Kind] {
+		return
+	}
+	if r.frozen {
+		r.held = append(r.held, e)
 		return
 	}
 	r.recorded = append(r.recorded, e)
@@ -153,6 +174,8 @@ func (r *replica) tick() {
 	}
 	r.reads(event.DirectReadStarted, nil, "")
 	switch {
+	case r.frozen:
+		r.reads(event.DirectReadAnswered, nil, event.ReasonForbidden)
 	case r.hung:
 		r.cluster.in(900*time.Millisecond, func() { r.reads(event.DirectReadUnanswered, nil, event.ReasonTimeout) })
 	case r.cluster.stalled:

@@ -43,6 +43,8 @@ type Departure struct {
 	// last of them left, or zero.
 	pods    int
 	emptied time.Time
+	// `left` is the last time at which one of them left.
+	left time.Time
 	// The last evictions through the Eviction API without a pause of more than evictingFor.
 	firstEviction, lastEviction time.Time
 }
@@ -68,6 +70,9 @@ func (d *Departure) SetPods(n int, t time.Time) {
 	} else if d.pods > 0 {
 		d.emptied = t
 	}
+	if n < d.pods {
+		d.left = t
+	}
 	d.pods = n
 }
 
@@ -81,7 +86,7 @@ func (d *Departure) Evicted(t time.Time) {
 
 // progresses reports whether a departure that was announced at `made` makes progress at t.
 func (d *Departure) progresses(made, t time.Time) bool {
-	return t.Sub(made) <= freshFor || d.isEvicting(t) || !d.emptied.IsZero() && !d.emptied.After(t) && t.Sub(d.emptied) <= emptyFor
+	return t.Sub(made) <= freshFor || d.isEvicting(t) || d.pods == 0 && d.emptied.IsZero() && t.Sub(made) <= emptyFor || !d.emptied.IsZero() && !d.emptied.After(t) && t.Sub(d.emptied) <= emptyFor
 }
 
 func (d *Departure) isEvicting(t time.Time) bool {
@@ -178,6 +183,21 @@ func (d *Departure) Announced(t time.Time) string {
 	return a.text()
 }
 
+// AnnouncedSilence is like Announced, for a node that falls silent at t. A cordon does not announce that while the node's
+// pods stay: nobody switches off a machine on purpose that is still used.
+func (d *Departure) AnnouncedSilence(t time.Time) string {
+	if a, _ := d.inEffect(t); a != nil && !d.isUsed(a, t) {
+		return a.text()
+	}
+	return ""
+}
+
+// isUsed reports whether an announcement is a cordon, and nothing has moved the node's pods away.
+func (d *Departure) isUsed(a *announcement, t time.Time) bool {
+	hasPods := d.pods > 0 || d.emptied.After(t)
+	return a.reason == Cordon && hasPods && !d.isEvicting(t) && (d.left.After(t) || t.Sub(d.left) > evictingFor)
+}
+
 // AnnouncedEviction is like Announced, for a pod that was evicted through the Eviction API at t. Such an eviction from a
 // cordoned node is planned, even if the cordon does not announce the node's departure.
 func (d *Departure) AnnouncedEviction(t time.Time) string {
@@ -191,10 +211,14 @@ func (d *Departure) AnnouncedEviction(t time.Time) string {
 	return d.all[i].text()
 }
 
-// Lapsed describes an announcement that was in effect at t but no longer counted, because the departure made no
+// Lapsed describes an announcement that was in effect at t but did not announce a silence, because the departure made no
 // progress. `age` is its age at t. The text is empty if there was none, or if another announcement counted.
 func (d *Departure) Lapsed(t time.Time) (text string, age time.Duration) {
-	if counts, a := d.inEffect(t); counts == nil && a != nil {
+	counts, a := d.inEffect(t)
+	if counts != nil && d.isUsed(counts, t) {
+		counts, a = nil, counts
+	}
+	if counts == nil && a != nil {
 		return a.text(), t.Sub(a.made)
 	}
 	return "", 0

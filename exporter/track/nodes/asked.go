@@ -136,7 +136,8 @@ func (x *Nodes) departureOf(name string, t time.Time) (*departure.Departure, tim
 // come before the node's last heartbeat.
 func (x *Nodes) AnnouncedFailure(name string, why cause.Cause, t time.Time) string {
 	if why == cause.NodeHeartbeatLost {
-		t = t.Add(-x.grace.Period)
+		d, t := x.departureOf(name, t.Add(-x.grace.Period))
+		return d.AnnouncedSilence(t)
 	}
 	return x.Announced(name, t)
 }

@@ -139,7 +139,7 @@ func (x *health) appendLate(found []transition.Transition, n *node, t, proven ti
 	if mark := base.Add(period / 2); !h.late && t.After(mark) {
 		late := transition.HeartbeatLate{
 			OfNode: n.foundAt(mark, proven), Silence: period / 2,
-			Announced: n.departure.Announced(h.last.Add(h.interval())), Unwatched: !mark.After(x.watchedSince(n)), Last: x.lastRenewal(n),
+			Announced: n.departure.AnnouncedSilence(h.last.Add(h.interval())), Unwatched: !mark.After(x.watchedSince(n)), Last: x.lastRenewal(n),
 		}
 		if !late.Unwatched {
 			n.LateHeartbeats++
@@ -176,12 +176,12 @@ func (x *health) loss(n *node) transition.NodeLoss {
 	if unseen {
 		began = x.watches.Now().Add(-x.grace.Period) // the latest time at which the silence can have begun
 	}
-	announced := n.departure.Announced(began)
+	announced := n.departure.AnnouncedSilence(began)
 	lapsed, age := n.departure.Lapsed(began)
 	return transition.NodeLoss{
 		Guessed: !x.grace.IsCertain() && !x.controlPlane.LeaderStoodStill(x.watches.Now()), Lapsed: lapsed, LapsedAge: age,
 		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: time.Time(h.apiRenewTime), Announced: announced,
-		AnnouncedAfter: announced != "" && !unseen && n.departure.Announced(h.last) == "",
+		AnnouncedAfter: announced != "" && !unseen && n.departure.AnnouncedSilence(h.last) == "",
 		GracePeriod:    x.grace.Period, Managed: x.grace.IsManaged(), Labels: x.labelled.count(n.labels), Unseen: unseen,
 		ControlPlane: x.controlPlane.AsOf(x.watches.Now()), Blind: x.isBlind() || !h.last.After(x.resumed), Last: x.lastRenewal(n),
 	}

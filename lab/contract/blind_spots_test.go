@@ -1,0 +1,51 @@
+package contract
+
+import "testing"
+
+// TestBlindSpots tests situations in which kubeflap cannot see everything, or in which what it sees can be mistaken.
+func TestBlindSpots(t *testing.T) {
+	for _, x := range []scene{
+		{
+			seen: "a cordoned node dies with the only pod of a Service",
+			happens: func(c *cluster) {
+				n := c.nodes[c.workload("store").pods[0].Node]
+				c.at(0, func() { c.cordon(n) })
+				c.at(2*minute, func() { c.silence(n) })
+				c.at(15*minute, func() { c.returns(n) })
+			},
+			fires: "critical ServiceDown shop/store 3m30s-5m 7m-17m\nwarning NodeLost * 2m40s-20m\n" + mayFlap, pages: 1,
+		},
+		{
+			seen: "a spot machine is reclaimed with notice",
+			happens: func(c *cluster) {
+				n := c.nodes[c.workload("mail").pods[0].Node]
+				c.at(0, func() { c.taint(n, "aws-node-termination-handler/spot-itn"); c.drain(n) })
+				c.at(2*minute, func() { c.silence(n) })
+				c.at(4*minute, func() { c.leaves(n) })
+			},
+			fires: mayFlap,
+		},
+		{
+			seen: "a spot machine is reclaimed with notice, and the controller manager restarts",
+			happens: func(c *cluster) {
+				n := c.nodes[c.workload("mail").pods[0].Node]
+				c.at(0, func() { c.taint(n, "aws-node-termination-handler/spot-itn"); c.drain(n) })
+				c.at(100*second, func() { c.grace += 30 * second; c.silence(n); c.grace -= 30 * second })
+				c.at(6*minute, func() { c.leaves(n) })
+			},
+			fires: mayFlap,
+		},
+		{
+			seen: "kubeflap's own watches stand still for 30 s", nodes: 9,
+			happens: func(c *cluster) { c.at(0, func() { c.replicas[0].freezes(30 * second) }) },
+		},
+		{
+			seen: "kubeflap's own watches stand still for 2 minutes, and it may not read Leases", nodes: 9,
+			happens: func(c *cluster) { c.at(0, func() { c.replicas[0].freezes(2 * minute) }); c.at(5*minute, func() {}) },
+			fires: `maybe critical NodeLost -
+				maybe critical ControlPlaneFault -`, pages: 1,
+		},
+	} {
+		t.Run(x.seen, x.run)
+	}
+}
