@@ -43,7 +43,9 @@ func TestBlindSpots(t *testing.T) {
 			seen: "kubeflap's own watches stand still for 2 minutes, and it may not read Leases", nodes: 9,
 			happens: func(c *cluster) { c.at(0, func() { c.replicas[0].freezes(2 * minute) }); c.at(5*minute, func() {}) },
 			fires: `maybe critical NodeLost -
-				maybe critical ControlPlaneFault -`, pages: 1,
+				critical ControlPlaneFault - 40s-2m 2m-3m
+				maybe warning ControlPlaneFault -
+`, pages: 1,
 		},
 	} {
 		t.Run(x.seen, x.run)
