@@ -45,7 +45,7 @@ func TestBlindSpots(t *testing.T) {
 			fires: `maybe critical NodeLost -
 				critical ControlPlaneFault - 40s-2m 2m-3m
 				maybe warning ControlPlaneFault -
-`, pages: 1,
+				maybe warning NodeLost *`, pages: 1,
 		},
 	} {
 		t.Run(x.seen, x.run)
