@@ -193,7 +193,7 @@ func TestIncidentsQuoteTheAPI(t *testing.T) {
 			is := all[0]
 			equal(t, "cause", is.Cause.String(), x.cause)
 			equal(t, "verdict", is.Verdict.String(), "workload")
-			text := is.Summary + "\n" + is.Remedy
+			text := is.Summary + "\n" + is.WaitsFor + ". " + is.Remedy
 			for _, e := range is.Evidence {
 				text += "\n" + e.Text
 			}
