@@ -54,7 +54,7 @@ local groups(config, files) = [
 // checked returns the configuration if all its thresholds exist.
 local checked(config) =
   local text = std.join('', files);
-  local unknown = [name for name in std.objectFields(config.thresholds) if std.length(std.findSubstr(' # threshold: %s\n' % name, text)) == 0];
+  local unknown = [name for name in std.objectFields(config.thresholds) if std.length(std.split(text, ' # threshold: %s\n' % name)) == 1];
   assert unknown == [] : 'unknown thresholds: %s' % std.join(', ', unknown);
   config;
 
