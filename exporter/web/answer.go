@@ -73,9 +73,7 @@ func parse(clusters []Cluster, raw string, query func(raw string) (api.Query, er
 func Answer(clusters []Cluster, q *api.Query) api.Answer {
 	answer, every := read(clusters, q)
 	for _, x := range find(every, q) {
-		if q.MatchesState(x.Incident) && q.MatchesVerdict(x.Incident) {
-			answer.Incidents = append(answer.Incidents, *x.complete().Incident)
-		}
+		answer.Incidents = append(answer.Incidents, *x.complete().Incident)
 	}
 	return answer
 }

@@ -112,15 +112,11 @@ func viewOf(clusters []Cluster, q api.Query) *flapsPage {
 
 // list fills in the incidents that match the query.
 func (p *flapsPage) list(all []clusterIncident) {
-	var shown []clusterIncident
 	for _, x := range all {
-		if p.Query.MatchesState(x.Incident) && p.Query.MatchesVerdict(x.Incident) {
-			shown = append(shown, x)
-			p.Counts[x.State]++
-		}
+		p.Counts[x.State]++
 	}
-	p.Total, p.Paging = len(shown), pagingOf(p.Query, len(shown))
-	shown = shown[p.Paging.First-1 : p.Paging.Last]
+	p.Total, p.Paging = len(all), pagingOf(p.Query, len(all))
+	shown := slices.Clone(all[p.Paging.First-1 : p.Paging.Last])
 	for i := range shown {
 		shown[i] = shown[i].complete()
 	}

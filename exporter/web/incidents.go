@@ -93,12 +93,11 @@ func (x clusterIncident) complete() clusterIncident {
 	return x
 }
 
-// find returns the incidents that match a query, regardless of state and verdict. If no incident has the query's ID,
-// find uses the query's subject and time instead, because a link from another replica may contain an ID that this
+// find returns the incidents that match a query. If no incident has the query's ID, find uses the query's subject and time instead, because a link from another replica may contain an ID that this
 // replica does not know.
 func find(every []clusterIncident, q *api.Query) (all []clusterIncident) {
 	for _, x := range every {
-		if q.MatchesSubject(x.Incident) {
+		if q.Matches(x.Incident) {
 			all = append(all, x)
 		}
 	}

@@ -1,8 +1,6 @@
 package web
 
 import (
-	"strconv"
-
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -18,7 +16,7 @@ type paging struct {
 
 func pagingOf(q *api.Query, total int) paging {
 	p := paging{Page: q.Page, Pages: max((total+pageSize-1)/pageSize, 1), First: min((q.Page-1)*pageSize, total) + 1, Last: min(q.Page*pageSize, total), Total: total}
-	link := func(page int) string { return pageLink(q.With("page", strconv.Itoa(page))) }
+	link := func(page int) string { return pageLink(q.WithPage(page)) }
 	if p.Page > 1 {
 		p.Newer = link(min(p.Page-1, p.Pages))
 	}

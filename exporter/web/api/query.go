@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,14 +61,10 @@ func parse(raw string, paged bool) (q Query, err error) {
 // IsEmpty reports whether the query selects all incidents.
 func (q *Query) IsEmpty() bool { return len(q.values) == 0 }
 
-// With returns the URL query with a parameter set to the given value. If the value is empty, With removes the
-// parameter. It keeps all other parameters except "page".
-func (q *Query) With(name, value string) string {
-	values := url.Values{}
+// WithPage returns the URL query of another page.
+func (q *Query) WithPage(page int) string {
+	values := url.Values{"page": {strconv.Itoa(page)}}
 	maps.Copy(values, q.values)
-	if values.Set(name, value); value == "" {
-		values.Del(name)
-	}
 	return values.Encode()
 }
 
@@ -99,21 +96,15 @@ func formText(t time.Time, up time.Duration) string {
 	return t.Add(up).UTC().Format(minutes + ":05")
 }
 
-// MatchesState reports whether an incident is in the query's state.
-func (q *Query) MatchesState(x *Incident) bool { return q.State == "" || q.State == x.State }
-
-// MatchesVerdict reports whether an incident has the query's verdict.
-func (q *Query) MatchesVerdict(x *Incident) bool { return q.Verdict == "" || q.Verdict == x.Verdict }
-
 // MatchesCluster reports whether the query selects a cluster. A cluster without a name always matches. Links may
 // contain a name that kubeflap does not know, such as the dashboards' cluster label.
 func (q *Query) MatchesCluster(name string) bool {
 	return q.Cluster == "" || name == "" || q.Cluster == name
 }
 
-// MatchesSubject reports whether the query selects an incident, regardless of state and verdict. If the incident's list
-// of nodes is truncated, every node matches. The same applies to Services.
-func (q *Query) MatchesSubject(x *Incident) bool {
+// Matches reports whether the query selects an incident. If the incident's list of nodes is truncated, every node
+// matches. The same applies to Services.
+func (q *Query) Matches(x *Incident) bool {
 	isID := func(id string) bool {
 		return id == q.ID || len(q.ID) >= MinPrefix && len(q.ID) < idLength && strings.HasPrefix(id, q.ID)
 	}
@@ -122,6 +113,8 @@ func (q *Query) MatchesSubject(x *Incident) bool {
 	}
 	switch {
 	case !q.MatchesCluster(x.Cluster):
+	case q.State != "" && q.State != x.State:
+	case q.Verdict != "" && q.Verdict != x.Verdict:
 	case q.ID != "" && !isID(x.ID) && !slices.ContainsFunc(x.Also, isID):
 	case q.ID == "" && q.Subject != "" && q.Subject != SubjectOf(x):
 	case q.ID == "" && !q.At.IsZero() && !ongoingAt(x, q.At):
