@@ -178,7 +178,10 @@ func TestTheOneOnCallFindsTheIncident(t *testing.T) {
 		p.expect("the order", `[...document.querySelectorAll("article h2, article h3, article pre, article svg, article summary")].map(e => e.localName + " " + (e.localName === "h3" ? e.innerText : "")).join("; ")`,
 			"^h2 ; h3 First step; .*svg ; h3 Verdict: .*; summary ;")
 		p.expect("whether the evidence is folded", `document.querySelector(".chain").checkVisibility({contentVisibilityAuto: true, visibilityProperty: true}) && document.querySelector(".more").open`, "^false$")
-		p.run(chromedp.Click(".more summary"))
+		p.run(chromedp.Click(".more summary"),
+			chromedp.Evaluate(`document.querySelector("article h2").dataset.old = ""; document.dispatchEvent(new Event("visibilitychange"))`, nil))
+		await(p, "an update of the page", `!("old" in document.querySelector("article h2").dataset)`)
+		p.expect("whether the evidence is still open", `document.querySelector(".more").open`, "^true$")
 		p.between("the number of chain links", `document.querySelectorAll(".chain li").length`, 5, 100)
 		p.between("the width of the timeline's first bar", `document.querySelector("svg.timeline .bar").getBoundingClientRect().width`, 0.1, 1200)
 		p.expect("the remedy", `document.querySelector(".remedy").textContent`, "First step")
