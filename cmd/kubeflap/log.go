@@ -89,7 +89,7 @@ func attributes(x transition.Transition) []slog.Attr {
 func (l logReporter) incident(_ time.Time, n incident.Notice) {
 	x := &n.Incident
 	about := []any{"id", x.ID, "verdict", x.Verdict, "cause", x.Cause, "scope", x.Scope, "namespace", x.Namespace, "subject", x.Subject, "start", stamp(x.Start)}
-	message := "incident ended"
+	message := "incident resolved"
 	switch n.Kind {
 	case incident.Started, incident.Changed:
 		l.logger.Info("incident: "+x.Summary, about...)
@@ -103,7 +103,7 @@ func (l logReporter) incident(_ time.Time, n incident.Notice) {
 	case incident.Dropped:
 		message = "incident is ongoing, but was dropped to make room for newer incidents (--incidents.size)"
 	case incident.Ongoing:
-		message = "incident is still open at the end of the recording"
+		message = "incident is still ongoing at the end of the recording"
 	case incident.Ended:
 		about = append(about, "end", stamp(x.End), "seconds", x.End.Sub(x.Start).Seconds())
 	}

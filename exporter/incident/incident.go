@@ -105,7 +105,7 @@ type Counts struct {
 	Evicted int
 }
 
-// Compare orders incidents for display: running incidents first, then pending ones, then all others. Within each group,
+// Compare orders incidents for display: ongoing incidents first, then pending ones, then all others. Within each group,
 // the newest come first. Like cmp.Compare, it returns -1, 0 or +1.
 func Compare(a, b *Incident) int {
 	return cmp.Or(cmp.Compare(a.State.Rank(), b.State.Rank()), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))

@@ -80,7 +80,7 @@ func sorted(all []incident.Incident) []incident.Incident {
 	return all
 }
 
-// Incidents returns copies of the reported incidents as of t. Running incidents come first, then pending ones, then
+// Incidents returns copies of the reported incidents as of t. Ongoing incidents come first, then pending ones, then
 // all others. Within each group, the newest come first.
 func (q *Reader) Incidents(t time.Time) []incident.Incident {
 	l, unlock := q.at(t)
