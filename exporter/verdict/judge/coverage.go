@@ -97,7 +97,7 @@ func (w *weighing) others() {
 		w.facts[othersInTime] = fact{unknown, "there is no other node to compare with, and the API server could not read Leases at that time"}
 	case others <= 0:
 		w.facts[othersInTime] = fact{yes, "there is no other node to compare with, and no evidence against the API server"}
-	case others > 1 && w.own.All(func(s *silence.Silence) bool { return w.silentAt(s.Began.Add(w.Interval)) >= others }):
+	case others > 1 && w.own.All(func(s *silence.Silence) bool { return silentAt(w, s.Began.Add(w.Interval)) >= others }):
 		w.facts[othersInTime] = fact{unknown, "no other node sent heartbeats on time then"}
 	default:
 		w.facts[othersInTime] = fact{yes, w.othersText(others)}
@@ -105,8 +105,8 @@ func (w *weighing) others() {
 }
 
 // silentAt returns the number of other nodes that were silent at a time.
-func (w *weighing) silentAt(t time.Time) int {
-	return w.othersWith(func(s *silence.Silence) bool { return s.Began.Before(t) && (s.IsOngoing() || s.Ended.After(t)) })
+func silentAt(w *weighing, t time.Time) int {
+	return othersWith(w, func(s *silence.Silence) bool { return s.Began.Before(t) && (s.IsOngoing() || s.Ended.After(t)) })
 }
 
 // mayHideOthers reports whether a break of the Lease watch may hide silences that began together with this one. The
@@ -143,13 +143,13 @@ func (w *weighing) othersText(others int) string {
 
 // othersLate returns the number of other nodes that were late or lost during the silences.
 func (w *weighing) othersLate() int {
-	return w.othersWith(func(s *silence.Silence) bool {
+	return othersWith(w, func(s *silence.Silence) bool {
 		return !s.Began.After(w.to) && (s.IsOngoing() || s.Ended.After(w.from))
 	})
 }
 
 // othersWith returns the number of other nodes with a silence that matches.
-func (w *weighing) othersWith(match func(*silence.Silence) bool) int {
+func othersWith(w *weighing, match func(*silence.Silence) bool) int {
 	names := map[string]bool{}
 	for _, some := range [...]silence.List{w.Recent, w.Late} {
 		for _, s := range some {

@@ -106,10 +106,11 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	case gap > 0 && !x.Found && wasLostSince(l.lost, lately) && l.Find(incident.ControlPlaneSubject(), t) != nil:
 		s = incident.ControlPlaneSubject() // the start of the silence is unknown
 	}
-	return l.begin(n, s, t, x.Trigger)
+	return n.begin(l, s, t, x.Trigger)
 }
 
-func (l *Nodes) begin(n *node, s incident.Subject, t time.Time, trigger uint64) *ledger.Record {
+// begin assigns the node to a new incident, or to the ongoing incident of the subject.
+func (n *node) begin(l *Nodes, s incident.Subject, t time.Time, trigger uint64) *ledger.Record {
 	n.record = l.Begin(s, t, trigger)
 	n.record.AddNode(n.name)
 	n.record.KnownNodes = max(n.record.KnownNodes, l.count())
@@ -118,11 +119,11 @@ func (l *Nodes) begin(n *node, s incident.Subject, t time.Time, trigger uint64) 
 
 // recordOfReport returns the incident of a node whose kubelet restarted or reported it as not ready. If there is none, the
 // node gets an incident of its own: such a kubelet reaches the API, so what silences other nodes does not explain it.
-func (l *Nodes) recordOfReport(n *node, t time.Time, trigger uint64) *ledger.Record {
+func (n *node) recordOfReport(l *Nodes, t time.Time, trigger uint64) *ledger.Record {
 	if r := n.current(t); r != nil {
 		return r
 	}
-	return l.begin(n, incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}, t, trigger)
+	return n.begin(l, incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}, t, trigger)
 }
 
 func wasLostSince(lost map[*node]time.Time, t time.Time) bool {
@@ -142,7 +143,7 @@ func (l *Nodes) RecordOfPod(x transition.Pod, t time.Time, why cause.Cause, trig
 		r.HeartbeatLost = true
 		return r
 	}
-	r := l.recordOfReport(n, t, trigger)
+	r := n.recordOfReport(l, t, trigger)
 	if why == cause.NodeNotReady {
 		r.KubeletSaid(n.said)
 	}

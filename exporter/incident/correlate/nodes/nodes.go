@@ -131,7 +131,7 @@ func (l *Nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 		n.said.End(x.Time)
 		r = l.nodeTurnedUnknown(n, &x)
 	} else {
-		r = l.recordOfReport(n, x.Time, x.Loss.Trigger)
+		r = n.recordOfReport(l, x.Time, x.Loss.Trigger)
 		n.said = &incident.Said{First: x.Says, Last: x.Says, Since: x.Time, Returned: x.From == event.StatusUnknown}
 		r.KubeletSaid(n.said)
 	}
