@@ -19,6 +19,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
@@ -206,6 +207,7 @@ func (x *scenario) check(t *testing.T) {
 	}
 	x.checkRecommendations(w)
 	x.checkEnd(w)
+	x.checkCounter(w)
 }
 
 func (x *scenario) ask(w *storyWatcher, a expectation) {
@@ -247,6 +249,32 @@ func (x *scenario) checkVerdicts(w *storyWatcher, all []pageIncident, allowed []
 			w.t.Errorf("at %g: %s, want one of %q: %v", w.cluster.second(), &all[i], allowed, all[i].Considered)
 		case v == "undecided" && all[i].Command == "":
 			w.t.Errorf("at %g: %s without a command that would decide", w.cluster.second(), &all[i])
+		}
+	}
+}
+
+// checkCounter checks that kubeflap_incidents_total counts all resolved incidents with their verdicts.
+func (x *scenario) checkCounter(w *storyWatcher) {
+	families, err := w.pipeline.collector.Gather()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	counted, resolved := map[string]float64{}, map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			if labels := m.GetLabel(); f.GetName() == "kubeflap_incidents_total" {
+				counted[labels[0].GetValue()+" "+labels[1].GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	for _, i := range w.pipeline.cluster("").Read().Incidents {
+		if i.State == incident.StateEnded && i.Withdrawn == "" {
+			resolved[string(i.Scope)+" "+i.Verdict.String()]++
+		}
+	}
+	for of, n := range resolved {
+		if counted[of] < n {
+			w.t.Errorf("kubeflap_incidents_total counts %g incidents with %s, want %g", counted[of], of, n)
 		}
 	}
 }

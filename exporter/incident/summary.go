@@ -84,7 +84,7 @@ func (f *Facts) happenedToNode(x *Incident, longest string, now time.Time) strin
 			s += ` ("` + cmp.Or(said.Message, said.Reason) + `")`
 		}
 		return s
-	case longest != "":
+	case longest != "" && (f.TurnedUnknown == 0 || x.Numbers.LongestInterval >= x.Numbers.GracePeriod):
 		return node + " sent no heartbeat for " + f.atLeast(x) + longest + f.turnedText(x)
 	case f.FoundUnknown > 0:
 		return node + " was Unknown when kubeflap started"

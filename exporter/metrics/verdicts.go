@@ -33,7 +33,7 @@ func verdictRows() []row {
 				to.sample(float64(ongoing[x]), string(x.Scope), x.Verdict.String())
 			}
 		}),
-		single(counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Excludes incidents that were merged into another incident, or withdrawn because a watch delivered events late.",
+		single(counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Excludes incidents that were merged into another incident, or withdrawn because a watch delivered events late. An incident whose verdict is revised afterwards counts again, with the new verdict.",
 			perVerdict, "scope", "verdict"), func(to *Scrape, now *snapshot) {
 			for x := range possible {
 				to.sample(float64(now.standings.Resolved[x]), string(x.Scope), x.Verdict.String())

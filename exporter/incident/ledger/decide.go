@@ -177,6 +177,9 @@ func (l *Ledger) revise(r *Record, d verdict.Decision, final bool) {
 	if r.withdrawn || r.reviewed != nil && *r.reviewed == d.Verdict {
 		return
 	}
+	if r.Settled && r.Shown && r.into == nil {
+		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: d.Verdict}]++ // it has been counted with its earlier verdict
+	}
 	if r.reviewed != nil {
 		e := incident.Entry{Kind: incident.VerdictRevised, Time: l.now, Name: "from " + r.reviewed.String() + " to " + d.Verdict.String()}
 		for _, x := range d.Considered {

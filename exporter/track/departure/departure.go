@@ -86,7 +86,7 @@ func (d *Departure) Evicted(t time.Time) {
 
 // progresses reports whether a departure that was announced at `made` makes progress at t.
 func (d *Departure) progresses(made, t time.Time) bool {
-	return t.Sub(made) <= freshFor || d.isEvicting(t) || d.pods == 0 && d.emptied.IsZero() && t.Sub(made) <= emptyFor || !d.emptied.IsZero() && !d.emptied.After(t) && t.Sub(d.emptied) <= emptyFor
+	return t.Sub(made) <= freshFor || d.isEvicting(t) || !d.emptied.IsZero() && !d.emptied.After(t) && t.Sub(d.emptied) <= emptyFor
 }
 
 func (d *Departure) isEvicting(t time.Time) bool {
