@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,11 @@ const (
 func Full(out io.Writer, x *Incident) error {
 	var text strings.Builder
 	for _, f := range fields(x) {
-		fmt.Fprintf(&text, "%-*s%s\n", labelWidth, f.label+":", phrase.Wrap(f.text, labelWidth, textWidth))
+		width := textWidth
+		if f.label == commandLabel { // to copy it
+			width = math.MaxInt
+		}
+		fmt.Fprintf(&text, "%-*s%s\n", labelWidth, f.label+":", phrase.Wrap(f.text, labelWidth, width))
 	}
 	for _, s := range sections(x, phrase.Clock) {
 		fmt.Fprintf(&text, "\n%s:\n", s.title)
@@ -39,15 +44,15 @@ func Full(out io.Writer, x *Incident) error {
 // field is a property of an incident.
 type field struct{ label, text string }
 
-// summaryLabel is the label of the field with the summary.
-const summaryLabel = "Summary"
+// summaryLabel and commandLabel are the labels of the fields with the summary and the command.
+const summaryLabel, commandLabel = "Summary", "Command"
 
 // fields returns the properties of the incident that are a single text.
 func fields(x *Incident) []field {
 	all := []field{
 		{summaryLabel, x.Summary},
 		{"First", x.FirstStep},
-		{"Command", x.Command},
+		{commandLabel, x.Command},
 		{"Then", x.Then()},
 		{"Waits", x.WaitsFor},
 		{"State", x.State + ", since " + x.Since() + " UTC, for " + x.For()},
