@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"sigs.k8s.io/yaml"
 )
 
 // onlyQueries are the metrics that no rule and no dashboard reads. They are for queries of your own.
@@ -26,29 +24,27 @@ func usesOfMetrics(t *testing.T, all []*Metric) map[string]string {
 			}
 		}
 	}
+	comment := regexp.MustCompile(`(?m)^ *#.*$`)
+	rule := regexp.MustCompile(`(?m)^ +- (alert|record): (\S+)$`)
 	for _, path := range glob(t, "../../rules/*.yaml") {
-		var file struct {
-			Groups []struct {
-				Rules []struct {
-					Alert, Record, Expr string
-					Annotations         map[string]string
-				}
+		text := fileText(t, path)
+		starts := rule.FindAllStringSubmatchIndex(text, -1)
+		for i, at := range starts {
+			reader, end := text[at[4]:at[5]], len(text)
+			if i+1 < len(starts) {
+				end = starts[i+1][0]
 			}
-		}
-		decodeFile(t, path, &file, func(b []byte, to any) error { return yaml.Unmarshal(b, to) })
-		for _, group := range file.Groups {
-			for _, rule := range group.Rules {
-				reader := rule.Alert
-				if rule.Record != "" {
-					reader = "`rules/" + filepath.Base(path) + "`"
-				}
-				note(alerts, reader, rule.Expr+rule.Annotations["description"])
+			if text[at[2]:at[3]] == "record" {
+				reader = "`rules/" + filepath.Base(path) + "`"
 			}
+			note(alerts, reader, comment.ReplaceAllString(text[at[1]:end], ""))
 		}
 	}
 	for _, path := range glob(t, "../../dashboards/*.json") {
 		var dashboard map[string]any
-		decodeFile(t, path, &dashboard, json.Unmarshal)
+		if err := json.Unmarshal([]byte(fileText(t, path)), &dashboard); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
 		_, title, _ := strings.Cut(dashboard["title"].(string), "/ ")
 		note(dashboards, title, queriesIn(dashboard))
 	}
@@ -110,13 +106,11 @@ func glob(t *testing.T, pattern string) []string {
 	return paths
 }
 
-func decodeFile(t *testing.T, path string, to any, unmarshal func([]byte, any) error) {
+func fileText(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err == nil {
-		err = unmarshal(text, to)
-	}
 	if err != nil {
-		t.Fatalf("%s: %v", path, err)
+		t.Fatal(err)
 	}
+	return string(text)
 }

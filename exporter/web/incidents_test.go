@@ -223,12 +223,13 @@ func abridged(body string) string {
 		rest = after
 		b.WriteString(line + "\n")
 		text, entry := strings.TrimSpace(line), false
-		if strings.HasSuffix(text, "{") || strings.HasSuffix(text, "[") {
+		switch {
+		case strings.HasSuffix(text, "{") || strings.HasSuffix(text, "["):
 			open = append(open, text)
-		} else if strings.Trim(text, "}],") == "" {
+		case strings.Trim(text, "}],") == "":
 			entry = open[len(open)-1] == "{" && text == "},"
 			open = open[:len(open)-1]
-		} else {
+		default:
 			entry = strings.HasSuffix(open[len(open)-1], "[") && strings.HasSuffix(text, ",")
 		}
 		if indent := strings.Repeat(" ", len(line)-len(text)); entry { // leave out the other entries
