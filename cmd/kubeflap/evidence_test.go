@@ -200,6 +200,20 @@ func withOneSilentNode(events []event.Event, x *pageIncident) []event.Event {
 	})
 }
 
+// clockBehind returns by how many seconds the clocks of nodes are behind, or 0 if it is less than a minute.
+func clockBehind(events []event.Event, isOwn func(*event.Event) bool) float64 {
+	behind := math.Inf(1)
+	for _, e := range events {
+		if l, ok := e.Object.(*event.Lease); ok && e.Type == event.Modified && isOwn(&e) {
+			behind = min(behind, e.Seen.Sub(l.RenewTime).Seconds())
+		}
+	}
+	if behind < 60 || math.IsInf(behind, 1) {
+		return 0
+	}
+	return behind
+}
+
 // withoutOthersInTime lets all other nodes be silent while a node of the incident is: their heartbeats of that time are
 // removed, and lists and direct reads show older ones.
 func withoutOthersInTime(events []event.Event, x *pageIncident) []event.Event {
@@ -217,8 +231,11 @@ func withoutOthersInTime(events []event.Event, x *pageIncident) []event.Event {
 		}
 		return at.Sub(begin).Seconds(), !at.IsZero()
 	}
+	isOwn := func(e *event.Event) bool { return slices.Contains(x.Nodes, e.Object.Metadata().Name) }
+	behind := clockBehind(events, isOwn)
 	for _, e := range events {
-		if at, ok := heartbeat(&e); ok && slices.Contains(x.Nodes, e.Object.Metadata().Name) && at > last {
+		if at, ok := heartbeat(&e); ok && isOwn(&e) && at+behind > last {
+			at += behind
 			if at-last > 20 {
 				silences = append(silences, span{last + 4, at - 4})
 			}
@@ -231,12 +248,17 @@ func withoutOthersInTime(events []event.Event, x *pageIncident) []event.Event {
 		e := &all[i]
 		at, ok := heartbeat(e)
 		j := slices.IndexFunc(silences, func(s span) bool { return s.has(at) })
-		if !ok || j < 0 || slices.Contains(x.Nodes, e.Object.Metadata().Name) {
+		if !ok || j < 0 || isOwn(e) || math.IsInf(silences[j].from, -1) {
 			continue
 		}
-		if o, ok := e.Object.(*event.Lease); ok && e.Type != event.Modified && !math.IsInf(silences[j].from, -1) {
-			e.Object = changed(o, func(l *event.Lease) { l.RenewTime = begin.Add(seconds(silences[j].from)) })
-		} else if e.Type == event.Modified {
+		since := begin.Add(seconds(silences[j].from))
+		switch o := e.Object.(type) {
+		case *event.Lease:
+			e.Object = changed(o, func(l *event.Lease) { l.RenewTime = since })
+		case *event.Node:
+			e.Object = changed(o, func(n *event.Node) { n.Ready.LastHeartbeatTime = since })
+		}
+		if e.Type == event.Modified {
 			e.Type = 0
 		}
 	}
