@@ -43,7 +43,7 @@ func TestBlindSpots(t *testing.T) {
 			seen: "kubeflap's own watches stand still for 2 minutes, and it may not read Leases", nodes: 9,
 			happens: func(c *cluster) { c.at(0, func() { c.replicas[0].freezes(2 * minute) }); c.at(5*minute, func() {}) },
 			fires: `maybe critical NodeLost -
-				critical ControlPlaneFault - 40s-2m 2m-3m
+				critical ControlPlaneFault - 40s-2m 2m-9m
 				maybe warning ControlPlaneFault -
 				maybe warning NodeLost *`, pages: 1,
 		},
