@@ -189,7 +189,7 @@ func (n LostNodes) longerGrace() string {
 }
 
 func (n LostNodes) set(to time.Duration) string {
-	s := fmt.Sprintf(" Until then, set the kube-controller-manager's --node-monitor-grace-period to %s. %s", phrase.Duration(to), n.Grace.current())
+	s := fmt.Sprintf(" Until this is fixed, set the kube-controller-manager's --node-monitor-grace-period to %s. %s", phrase.Duration(to), n.Grace.current())
 	switch longest := phrase.Duration(n.Grace.Longest); {
 	case n.EndUnseen && n.Grace.Longest > 0:
 		s += ", and the longest complete interval was " + longest

@@ -44,7 +44,7 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.InPlaceUpdate: {
 		happened: "an in-place update of {name} took its addresses out of rotation one by one",
-		remedy:   "Take addresses out of rotation first. Set a readiness gate to False before the image changes, and back to True when the new container is ready.",
+		remedy:   "Take each address out of rotation before its image changes: set a readiness gate to False, and back to True when the new container is ready.",
 		advice:   "configure the tool that updates these pods to set their readiness gate to False before each update, and to True afterwards",
 		why:      "the kubelet reports Ready until the old container has stopped, so only a readiness gate can take the address out of rotation earlier.",
 	},

@@ -64,7 +64,7 @@ func (f *Facts) happenedToNodes(x *Incident, g advice.GracePeriod, now time.Time
 		s += " together"
 	}
 	if measured {
-		s += ", for " + cmp.Or(f.atLeast(x), "up to ") + longest + grace
+		s += " for " + cmp.Or(f.atLeast(x), "up to ") + longest + grace
 	}
 	return s + f.turnedText(x)
 }
@@ -96,9 +96,9 @@ func (f *Facts) happenedToNode(x *Incident, longest string, now time.Time) strin
 func (f *Facts) turnedText(x *Incident) string {
 	switch {
 	case f.TurnedUnknown > 0:
-		return " and Ready turned Unknown " + phrase.Count(f.TurnedUnknown, "time", "times")
+		return ", and Ready turned Unknown " + phrase.Often(f.TurnedUnknown)
 	case f.FoundUnknown > 0 && f.Kind == KindNode:
-		return " and was Unknown when kubeflap started"
+		return ", and was Unknown when kubeflap started"
 	case f.FoundUnknown > 0:
 		return "; when kubeflap started, " + phrase.Count(f.FoundUnknown, "node was", "nodes were") + " Unknown"
 	case x.State == StateRunning:

@@ -65,12 +65,23 @@ func CountOf(n, all int, many string) string {
 	return fmt.Sprintf("%d of %d %s", n, all, many)
 }
 
+// Often returns how often something happened: "once", "twice" or "3 times".
+func Often(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
 // Times returns a suffix such as ", 3 times" for repeated observations. It is empty if n is less than 2.
 func Times(n int) string {
 	if n < 2 {
 		return ""
 	}
-	return fmt.Sprintf(", %d times", n)
+	return ", " + Often(n)
 }
 
 // Sentence returns s with its first letter capitalized. The string s must not be empty and must start with an ASCII

@@ -22,7 +22,8 @@ func TestPhrases(t *testing.T) {
 		Count(2, "node", "nodes"):        "2 nodes",
 		CountOf(2, 9, "nodes"):           "2 of 9 nodes",
 		CountOf(3, 2, "nodes"):           "3 nodes",
-		Times(1) + Times(2):              ", 2 times",
+		Times(1) + Times(2):              ", twice",
+		Often(1) + Times(3):              "once, 3 times",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -106,7 +106,7 @@ func TestCoverage(t *testing.T) {
 		{"a restart", []Cluster{but(whole, func(s *State) { s.Started = at(30) })}, "", 0, []string{"Watched since 2026-03-01 12:00:00 UTC, without a gap.</p>"}, []string{"Earlier changes are unknown"}},
 		{"gaps", gaps, "", 0, []string{
 			"and apart from the gaps below", "Watched since 2026-03-01 12:00:00 UTC, with gaps.",
-			"Not watched: nodes, leases, pods, services, endpointslices, endpoints from 2026-03-01 12:50:00 UTC to 2026-03-01 13:00:00 UTC, for 10m (kubeflap was not running). May miss: every change",
+			"Not watched: nodes, leases, pods, services, endpointslices, endpoints from 2026-03-01 12:50:00 UTC to 2026-03-01 13:00:00 UTC, for 10m (kubeflap was not running). May miss: changes that were reverted",
 			"Not watched: leases since 2026-03-01 13:59:50 UTC (timeout). May miss: late and missed heartbeats.", "2 older gaps are left out.",
 		}, []string{"What happened before is not known"}},
 		{"a period in a gap", gaps, "?from=2026-03-01T12:55:00Z&to=2026-03-01T12:56:00Z", 0, []string{

@@ -157,7 +157,7 @@ func TestGracePeriod(t *testing.T) {
 		{"an interval over half of it", clusterOf(40*s, ok, 21*s, ok), []string{tight + " ... recommended 60s ... observed the longest gap (21s) was within the grace period (40s)", "warning nodes_slow"}},
 		{
 			"an interval over all of it", clusterOf(40*s, ok, 42*s, ok),
-			[]string{"bad grace_period_tight ... recommended 90s ... advice --node-monitor-grace-period=90s on each kube-controller-manager, until the slow nodes are fixed", slow + " ... The finding about the grace period says what helps until then"},
+			[]string{"bad grace_period_tight ... recommended 90s ... advice --node-monitor-grace-period=90s on each kube-controller-manager, until the slow nodes are fixed", slow + " ... A longer grace period helps until these nodes are fixed"},
 		},
 		{"twice the longest is rounded up to 10 s", clusterOf(40*s, ok, 30100*time.Millisecond, ok), []string{tight + " ... recommended 70s", "warning nodes_slow"}},
 		{"no more is recommended than detects a dead node in time", clusterOf(40*s, ok, 100*s, ok), []string{"bad grace_period_tight ... recommended 120s", slow}},
@@ -199,7 +199,7 @@ func TestNodes(t *testing.T) {
 		},
 		{"a node that is down is no reason for a longer grace period", clusterOf(50*s, ok, ok, 600*s), []string{"warning nodes_silent ... node-3 (10m, until ... The node or its kubelet was down"}},
 		{"late nine times, and nothing was decided", silent(52*s, verdict.Node, verdict.Slow, 0, 0), nil},
-		{"a shared path, 13 minutes ago", silent(52*s, verdict.SharedPath, verdict.NoReason, 3, 13*m), []string{"bad control_plane_late ... node-2 (3 times, up to 52s, the last one until 2026-03-02 11:47 UTC)"}},
+		{"a shared path, 13 minutes ago", silent(52*s, verdict.SharedPath, verdict.NoReason, 3, 13*m), []string{"bad control_plane_late ... node-2 (3 times, up to 52s, the last until 2026-03-02 11:47 UTC)"}},
 		{"a silence of unknown length", silent(0, verdict.SharedPath, verdict.NoReason, 1, 5*m), []string{"bad control_plane_late ... node-2 (until 2026-03-02 11:55 UTC)"}},
 		{"a shared path within the grace period", silent(30*s, verdict.SharedPath, verdict.Late, 1, h), []string{"warning control_plane_late ... node-2 (30s, until 2026-03-02 11:00 UTC)"}},
 		{"a shared path, two days ago", silent(ok, verdict.SharedPath, verdict.NoReason, 1, 48*h), []string{"note control_plane_late ... until 2026-02-28 12:00 UTC)"}},
@@ -213,7 +213,7 @@ func TestNodes(t *testing.T) {
 		{"a slow kubelet, hours ago", silent(50*s, verdict.Node, verdict.Slow, 1, 5*h), []string{"bad nodes_slow ... node-2 (50s, until 2026-03-02 07:00 UTC)"}},
 		{"a slow kubelet, two days ago", silent(50*s, verdict.Node, verdict.Slow, 1, 48*h), []string{"note nodes_slow ... node-2 (50s, until 2026-02-28 12:00 UTC)"}},
 		{"a late heartbeat, hours ago", silent(30*s, verdict.Node, verdict.Late, 2, 5*h), nil},
-		{"three late heartbeats", silent(30*s, verdict.Node, verdict.Late, 3, 5*h), []string{"warning nodes_slow ... node-2 (3 times, up to 30s, the last one until 2026-03-02 07:00 UTC)"}},
+		{"three late heartbeats", silent(30*s, verdict.Node, verdict.Late, 3, 5*h), []string{"warning nodes_slow ... node-2 (3 times, up to 30s, the last until 2026-03-02 07:00 UTC)"}},
 		{"a late heartbeat just now", silent(30*s, verdict.Node, verdict.Late, 1, m), []string{"warning nodes_slow ... node-2 (30s, "}},
 		{"down, hours ago", silent(5*m, verdict.Node, verdict.Down, 1, 5*h), []string{"warning nodes_silent ... node-2 (5m, until 2026-03-02 07:00 UTC)"}},
 		{"an upgrade, hours ago", silent(ok, verdict.Node, verdict.Upgraded, 1, 5*h), []string{"warning kubelets_upgraded ... until 2026-03-02 07:00 UTC"}},
@@ -254,17 +254,17 @@ func TestInPlaceUpdates(t *testing.T) {
 		{"pods without a gate get one", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4}, web, byWindow{}, "give these pods a readiness gate"},
 		{"a gate is turned too late", updates, web, byWindow{}, "set their readiness gate to False before"},
 		{"restarts that no Endpoints show", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, byWindow{}, "give these pods"},
-		{"no window hides stale re-adds", updates, web, byWindow{4, 4, 3, 2}, "batching updates for 10s does not hide the stale re-adds"},
+		{"no window hides stale re-adds", updates, web, byWindow{4, 4, 3, 2}, "batching updates for 10s does not avoid the stale re-adds"},
 		{
 			"a window hides stale re-adds, and the controllers' batching comes first", updates, web,
 			byWindow{3, 2},
-			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s; only if you cannot set these flags, " +
-				"let the clients of the Endpoints batch updates for 5s; either would have hidden the stale re-adds",
+			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s, or " +
+				"let the clients of the Endpoints batch updates for 5s; either would have avoided the stale re-adds",
 		},
 		{
 			"a shorter window that hides them by chance is not recommended", updates, web,
 			byWindow{0, 2, 1, 0},
-			"batch updates for 10s; either would have hidden the stale re-adds",
+			"batch updates for 10s; either would have avoided the stale re-adds",
 		},
 		{"updates that a gate hid", updates, nil, byWindow{}, ""},
 		{"losses in another namespace", updates, lost("other"), byWindow{}, ""},

@@ -41,7 +41,7 @@ var adviceOnNodes = []nodeAdvice{
 		"control_plane_late", "",
 		advice.LostNodes{Verdict: verdict.SharedPath},
 		nil,
-		"nodes were silent together, or one after another, more often than chance allows. The incident page shows which label they share.",
+		"nodes were silent together, or one after another, and coincidence is very unlikely. Their incident shows which label they share.",
 	},
 	{
 		"controller_manager_slow", bad,
@@ -83,7 +83,7 @@ var adviceOnNodes = []nodeAdvice{
 		"nodes_slow", "",
 		advice.LostNodes{Verdict: verdict.Node},
 		[]verdict.Reason{verdict.Slow, verdict.Late},
-		"the verdict on these silences is node: meanwhile, the other nodes were on time, or late only by chance.",
+		"the other nodes were on time, or late independently, so the fault is neither in etcd nor in the API server.",
 	},
 	{
 		"nodes_silent", warning,
@@ -154,7 +154,7 @@ func (c *cluster) recommend(a nodeAdvice, severity string, nodes []LateNode) []R
 		Observed: phrase.CountOf(len(nodes), len(c.nodes), "nodes") + ": " + strings.Join(texts, ", "), Advice: lost.Fix(), Why: a.why,
 	}
 	if a.kind == "nodes_slow" && c.grace.Recommended() > c.grace.Period {
-		x.Why += " The finding about the grace period says what helps until then."
+		x.Why += " A longer grace period helps until these nodes are fixed."
 	}
 	return []Recommendation{x}
 }
@@ -163,7 +163,7 @@ func (c *cluster) recommend(a nodeAdvice, severity string, nodes []LateNode) []R
 func (n *LateNode) text() string {
 	var parts []string
 	if n.Times > 1 {
-		parts = append(parts, fmt.Sprintf("%d times", n.Times))
+		parts = append(parts, phrase.Often(int(n.Times)))
 	}
 	switch longest := phrase.Duration(inSeconds(n.Longest)); {
 	case n.Longest > 0 && n.Times > 1:
@@ -173,7 +173,7 @@ func (n *LateNode) text() string {
 	}
 	moment := "until " + n.Last.Format("2006-01-02 15:04 UTC")
 	if n.Times > 1 {
-		moment = "the last one " + moment
+		moment = "the last " + moment
 	}
 	return strings.Join(append(parts, moment), ", ")
 }

@@ -25,7 +25,7 @@ func serviceRecommendations(all []services.Service) (given []Recommendation) {
 		switch {
 		case conflict && s.ResetsWithSelector > 0:
 			add("selector_conflict", bad, "a selector, and manually managed Endpoints",
-				"the manually managed addresses were removed "+times(s.ResetsWithSelector), remove+", then write the Endpoints again", why)
+				"the manually managed addresses were removed "+phrase.Often(int(s.ResetsWithSelector)), remove+", then write the Endpoints again", why)
 		case conflict:
 			add("selector_conflict", warning, "a selector, and manually managed Endpoints",
 				"the manually managed addresses are still there, or were removed before kubeflap looked", remove, why)
@@ -38,7 +38,7 @@ func serviceRecommendations(all []services.Service) (given []Recommendation) {
 		if s.Manual && s.ResetsSelectorless > 0 {
 			find, why := advice.Affected{Cause: cause.ManualWrite}.Advice()
 			add("endpoints_emptied", warning, "no selector, and manually managed Endpoints",
-				"the manually managed addresses were emptied or deleted "+times(s.ResetsSelectorless), find, why)
+				"the manually managed addresses were emptied or deleted "+phrase.Often(int(s.ResetsSelectorless)), find, why)
 		}
 	}
 	return given
@@ -77,7 +77,7 @@ func inPlace(n pods.Namespace, hit []services.Service, windows []advice.Window) 
 	x.Advice, x.Why = advice.Affected{Cause: cause.InPlaceUpdate}.Advice()
 	if n.UngatedUpdates > 0 {
 		x.Set = fmt.Sprintf("%d updates of pods without a readiness gate", n.UngatedUpdates)
-		x.Advice = "give these pods a readiness gate (spec.readinessGates), and configure the updater to set the gate to False before each update, and to True afterwards"
+		x.Advice = "give these pods a readiness gate (spec.readinessGates), and configure the updater to set it to False before each update, and to True afterwards"
 	}
 	for _, s := range hit {
 		x.Services = append(x.Services, s.Name)

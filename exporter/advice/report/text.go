@@ -89,13 +89,6 @@ func orUnknown(seconds float64) string {
 	return phrase.Duration(inSeconds(seconds))
 }
 
-func times(n uint64) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
 // rounded rounds a number of seconds to milliseconds, because finer digits differ from scrape to scrape.
 func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
 

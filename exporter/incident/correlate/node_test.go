@@ -137,7 +137,7 @@ func TestTurnsToFalseDoNotCountAsUnknown(t *testing.T) {
 	s.at(160).returns(60, "node-1").turns("node-1", event.StatusUnknown, event.StatusFalse).at(161).turns("node-1", event.StatusFalse, event.StatusTrue)
 	x := s.only()
 	equal(t, "turned not Ready or Unknown", x.Turned, 7)
-	if !strings.Contains(x.Summary, "Ready turned Unknown 1 time;") {
+	if !strings.Contains(x.Summary, "Ready turned Unknown once;") {
 		t.Error(x.Summary)
 	}
 }

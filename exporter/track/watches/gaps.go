@@ -195,7 +195,7 @@ var missed = [...]string{
 // Missed describes the changes that kubeflap may have missed in the gap.
 func (g *Gap) Missed() string {
 	if len(g.Resources) == len(event.Kinds()) {
-		return "every change that was reverted before the end of the gap, and the time of every other change"
+		return "changes that were reverted during the gap, and the exact times of all others"
 	}
 	var all []string
 	for _, k := range event.Kinds() {

@@ -77,7 +77,7 @@ func (w *weighing) notTogether() {
 		if len(all) > nodes {
 			times = fmt.Sprintf(", %d times in total", len(all))
 		}
-		w.facts[inTurn] = fact{yes, fmt.Sprintf("%d nodes fell silent one after another within an hour%s, which is more often than chance allows", nodes, times) + w.pathText()}
+		w.facts[inTurn] = fact{yes, fmt.Sprintf("%d nodes fell silent one after another within an hour%s, so coincidence is very unlikely", nodes, times) + w.pathText()}
 	}
 }
 

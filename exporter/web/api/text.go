@@ -137,7 +137,7 @@ func (x *Incident) Figures() (all []string) {
 	add(longest, x.Numbers.LongestInterval)
 	add("recommended grace period", x.Numbers.RecommendedGracePeriod)
 	if x.NodeTransitions > 0 {
-		all = append(all, "nodes turned not Ready or Unknown "+phrase.Count(x.NodeTransitions, "time", "times"))
+		all = append(all, "nodes turned not Ready or Unknown "+phrase.Often(x.NodeTransitions))
 	}
 	for _, w := range x.Numbers.Windows {
 		clients := "clients that apply updates at once"
