@@ -24,7 +24,7 @@ FRESH     = go test -count 1 -timeout 60m $(SHORT)
 CHECKS   := unit lint check-rules check-chart contract-test browser-test
 
 build: ## Build bin/kubeflap.
-	go build -ldflags '$(LDFLAGS)' -o bin/kubeflap ./cmd/kubeflap
+	@echo 'Building bin/kubeflap: the first time, this takes a minute.'; go build -ldflags '$(LDFLAGS)' -o bin/kubeflap ./cmd/kubeflap
 help: ## Print this list.
 	@sed -nE 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | expand -t 18
 demo: build ## Replay five recordings of incidents and serve them on localhost:9969. Needs only Go. The first build takes a minute.
