@@ -265,10 +265,18 @@ func withoutOthersInTime(events []event.Event, x *pageIncident) []event.Event {
 	return without(all, func(e *event.Event) bool { return e.Type == 0 })
 }
 
+// withoutClockSteps corrects the clocks that are far behind or were set back.
 func withoutClockSteps(events []event.Event, _ *pageIncident) []event.Event {
+	last, wrong := map[string]time.Time{}, map[string]bool{}
+	for _, e := range events {
+		if l, ok := e.Object.(*event.Lease); ok {
+			wrong[l.Name] = wrong[l.Name] || e.Seen.Sub(l.RenewTime) > 10*time.Minute || l.RenewTime.Before(last[l.Name])
+			last[l.Name] = l.RenewTime
+		}
+	}
 	all := slices.Clone(events)
 	for i, e := range all {
-		if l, ok := e.Object.(*event.Lease); ok && e.Seen.Sub(l.RenewTime) > 10*time.Minute {
+		if l, ok := e.Object.(*event.Lease); ok && wrong[l.Name] {
 			all[i].Object = changed(l, func(l *event.Lease) { l.RenewTime = e.Seen })
 		}
 	}
