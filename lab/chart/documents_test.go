@@ -40,8 +40,8 @@ func blocks(t *testing.T, page string) (found []block) {
 var elsewhere = []string{
 	"kubectl -n kubeflap rollout status ", "kubectl -n kubeflap create ", "kubectl -n kube-system get leases ", "kubectl label namespace kubeflap pod-security",
 	"kubectl delete -k .", "kubectl -n kubeflap apply --server-side -f bin/prometheusrule.yaml", "helm uninstall kubeflap --namespace kubeflap",
-	"bin/kubeflap --kubeconfig ~/.kube/config", "bin/kubeflap watch", "make demo", "sed -i 's|${VAR_PAGE}|", "bin/helm push bin/kubeflap-VERSION.tgz oci://registry.example.org/monitoring/charts", "oc create namespace ", "oc label namespace ",
-	"make build", "make image chart REGISTRY=registry.example.org/monitoring",
+	"kubeflap --kubeconfig ~/.kube/config", "kubeflap watch", "make demo", "sed -i 's|${VAR_PAGE}|", "helm push bin/kubeflap-VERSION.tgz oci://registry.example.org/monitoring/charts", "oc create namespace ", "oc label namespace ",
+	"make build", "make image chart REGISTRY=", "kubectl -n kubeflap port-forward ",
 }
 
 // page runs or renders everything on a page. It remembers the last values and the last kustomization, because the commands
@@ -49,7 +49,9 @@ var elsewhere = []string{
 type page struct {
 	*testing.T
 	values, kustomization string
-	objects               []any
+	// variables holds the assignments of a shell.
+	variables string
+	objects   []any
 }
 
 // Each command and each file in the documents on installation must work, and must not install an image that does not
@@ -183,7 +185,10 @@ func (p *page) commands(text string) {
 	p.Helper()
 	for line := range strings.Lines(strings.NewReplacer("\\\n", " ", "|\n", "| ").Replace(text)) {
 		command, _, _ := strings.Cut(strings.TrimSpace(line), "    #")
+		command = strings.TrimPrefix(strings.TrimSpace(command), "bin/")
 		switch {
+		case strings.HasPrefix(command, "REGISTRY="):
+			p.variables = command + "\n"
 		case command == "" || slices.ContainsFunc(elsewhere, func(e string) bool { return strings.HasPrefix(command, e) }):
 		case strings.HasPrefix(command, "helm install "), strings.HasPrefix(command, "helm upgrade "), strings.HasPrefix(command, "helm template "):
 			p.helm(command)
@@ -207,9 +212,9 @@ func (p *page) helm(command string) {
 		p.Fatal(err)
 	}
 	command = regexp.MustCompile(`^helm (install|upgrade|template)`).ReplaceAllString(command, "bin/helm template")
-	command = regexp.MustCompile(`oci://\S+ --version VERSION`).ReplaceAllString(command, "bin/chart/kubeflap")
+	command = regexp.MustCompile(`oci://\S+ --version VERSION|bin/kubeflap-\*\.tgz`).ReplaceAllString(command, "bin/chart/kubeflap")
 	command = strings.NewReplacer("--create-namespace", "", "--values values.yaml", "--values "+file, "oc apply --server-side --filename -", "cat").Replace(command)
-	cmd := exec.CommandContext(p.Context(), "bash", "-c", "set -e -o pipefail; "+command)
+	cmd := exec.CommandContext(p.Context(), "bash", "-c", "set -e -o pipefail; "+p.variables+command)
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
