@@ -42,8 +42,8 @@ unit: ## Run the unit tests, the concurrent ones also with the race detector, an
 	go test -timeout 30m -parallel 8 $(SHORT) ./...
 	CGO_ENABLED=1 go test -timeout 30m -race -short -parallel 8 $$(tools/concurrent.sh)
 	go test -run '^$$' -fuzz '^FuzzApply$$' -fuzztime 5s ./exporter/track
-lint: bin/golangci-lint ## Lint all modules. [LINT=fmt] formats them.
-	@for m in $(MODULES); do (cd $$m && $(CURDIR)/$< $(or $(LINT),run --allow-serial-runners)) || bad="$${bad-} $$m"; done; test -z "$${bad-}" || { echo "lint:$$bad failed; make lint LINT=fmt corrects formatting"; exit 1; }
+lint: bin/golangci-lint ## Lint all modules. [DO=fmt] formats them.
+	@for m in $(MODULES); do (cd $$m && $(CURDIR)/$< $(or $(DO),run --allow-serial-runners)) || bad="$${bad-} $$m"; done; test -z "$${bad-}" || { echo "lint:$$bad failed; make lint DO=fmt corrects formatting"; exit 1; }
 vulncheck: bin/govulncheck ## Check called code for known vulnerabilities. [VULNDB=URL] [VULNCHECK=required]
 	tools/vulncheck.sh $(or $(VULNDB),https://vuln.go.dev) $(VULNCHECK)
 check-rules: build bin/promtool bin/amtool ## Check metrics, rules and Alertmanager's messages with promtool and amtool.
