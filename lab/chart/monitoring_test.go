@@ -107,8 +107,11 @@ tests:
 `, "test", "rules")
 	series, scoped := regexp.MustCompile(`(^|[^\w:])kubeflap_\w+`), regexp.MustCompile(`(^|[^\w:])kubeflap_\w+\{namespace=~"(monitoring|monitoring\|shop)"[,}]`)
 	for _, rule := range rules(t, "{prometheusRule: {enabled: true}, scope: {namespace: shop}}") {
+		if rule.Record != "" {
+			t.Errorf("%s is recorded, and by the release of another namespace, too", rule.Record)
+		}
 		if read, own := series.FindAllString(rule.Expr.StrVal, -1), scoped.FindAllString(rule.Expr.StrVal, -1); len(read) != len(own) {
-			t.Errorf("%s%s reads %d series, but only %d of its own release:\n%s", rule.Alert, rule.Record, len(read), len(own), rule.Expr.StrVal)
+			t.Errorf("%s reads %d series, but only %d of its own release:\n%s", rule.Alert, len(read), len(own), rule.Expr.StrVal)
 		}
 	}
 }

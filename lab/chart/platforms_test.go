@@ -40,7 +40,7 @@ func TestOpenShift(t *testing.T) {
 	t.Parallel()
 	file := values(t, source+"/ci/openshift-values.yaml")
 	for name, objects := range map[string][]any{
-		"defaults": render(t, "{}"), "umbrella": umbrella(t, "enabled: true\n"), "values file": render(t, file), "umbrella with the file": umbrella(t, file),
+		"defaults": render(t, "{}"), "umbrella": umbrella(t, "enabled: true\n"), "values file": render(t, file), "no group": render(t, "persistence: {enabled: true, fsGroup: null}"), "umbrella with the file": umbrella(t, file),
 	} {
 		spec := pod(t, objects)
 		if p := spec.SecurityContext; p.RunAsUser != nil || p.RunAsGroup != nil || p.FSGroup != nil || !*p.RunAsNonRoot {
