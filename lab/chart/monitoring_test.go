@@ -234,7 +234,7 @@ func TestDashboards(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d dashboards, %v", len(files), err)
 	}
-	inputs := regexp.MustCompile(`(?s)\s*"__inputs": \[.*?\n  \],`)
+	inputs := regexp.MustCompile(`(?s)\s*"__inputs": \[.*?\n \],`)
 	got := map[string]string{}
 	for _, m := range all[corev1.ConfigMap](render(t, "{dashboards: {enabled: true}, links: {page: https://flaps.x/}}")) {
 		if m.Labels["grafana_dashboard"] != "1" {
