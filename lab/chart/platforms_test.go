@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // umbrella renders the chart as a dependency of another chart, with values of the other chart. Helm then does not remove
@@ -160,5 +162,24 @@ func TestPods(t *testing.T) {
 	spread := spec.TopologySpreadConstraints
 	if spec.EnableServiceLinks == nil || *spec.EnableServiceLinks || len(spread) != 1 || spread[0].LabelSelector.MatchLabels["app.kubernetes.io/instance"] != "kubeflap" {
 		t.Errorf("unexpected pod %+v", spec)
+	}
+}
+
+// An empty value must replace a default of the chart: a route of a mesh belongs to a Service, whose group is empty.
+func TestEmptyValuesReplaceDefaults(t *testing.T) {
+	t.Parallel()
+	objects := render(t, `
+topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: []}]
+httpRoute: {enabled: true, parentRefs: [{group: "", kind: Service, name: web}, {name: gate}]}
+monitor: {enabled: true, endpoint: {honorLabels: false}}`)
+	if spread := pod(t, objects).TopologySpreadConstraints[0]; len(spread.MatchLabelKeys) > 0 || spread.LabelSelector == nil {
+		t.Errorf("unexpected constraint %+v", spread)
+	}
+	parents := the[gatewayv1.HTTPRoute](t, objects).Spec.ParentRefs
+	if *parents[0].Group != "" || *parents[0].Kind != "Service" || *parents[1].Group != gatewayv1.GroupName || *parents[1].Kind != "Gateway" {
+		t.Errorf("unexpected parents %+v", parents)
+	}
+	if endpoint := the[monitoringv1.ServiceMonitor](t, objects).Spec.Endpoints[0]; endpoint.HonorLabels {
+		t.Errorf("unexpected endpoint %+v", endpoint)
 	}
 }
