@@ -68,7 +68,10 @@ type Facts struct {
 	vanished    int
 	withNode    int
 	deleted     []string
-	nodes       ordered[string, struct{}]
+	// The values of nodes tell whether more happened to a node than silences. The field inTime holds the nodes that left
+	// the incident, because their heartbeats had been on time.
+	nodes  ordered[string, bool]
+	inTime ordered[string, struct{}]
 	// The field lost holds the nodes that were silent for longer than the grace period, or turned Unknown.
 	lost ordered[string, struct{}]
 	// The incident's effects on Services.
@@ -167,6 +170,9 @@ func NewFacts(s Subject) Facts {
 // AddNode adds a node to the affected nodes.
 func (f *Facts) AddNode(name string) { f.nodes.at(name) }
 
+// AddFailed adds a node to which more happened than a silence.
+func (f *Facts) AddFailed(name string) { *f.nodes.at(name) = true }
+
 // NodeNames returns the names of the nodes, sorted.
 func (f *Facts) NodeNames() []string { return slices.Sorted(slices.Values(f.nodes.keys)) }
 
@@ -186,11 +192,30 @@ func (f *Facts) AddSilence(x *silence.Silence) {
 	}
 }
 
-// DropSilence removes a silence that belongs to another incident or did not happen after all.
+// DropSilence removes a silence that belongs to another incident.
 func (f *Facts) DropSilence(x *silence.Silence) {
 	f.Silences = slices.DeleteFunc(f.Silences, func(s *silence.Silence) bool { return s == x })
 	if !f.Silences.Any(func(s *silence.Silence) bool { return s.Node == x.Node }) {
 		f.lost.drop(x.Node)
+	}
+}
+
+// WithdrawSilence removes a silence that did not happen. The result is true if nothing else happened to the node, so that
+// it no longer belongs to the incident.
+func (f *Facts) WithdrawSilence(x *silence.Silence) bool {
+	f.DropSilence(x)
+	if f.lost.of[x.Node] != nil || *f.nodes.at(x.Node) {
+		return false
+	}
+	f.nodes.drop(x.Node)
+	f.inTime.at(x.Node)
+	return true
+}
+
+// Withdraw names the nodes whose silences did not happen, because nothing else is left of the incident.
+func (f *Facts) Withdraw() {
+	for _, name := range f.inTime.keys {
+		f.AddNode(name)
 	}
 }
 
@@ -206,7 +231,7 @@ func (f *Facts) Lose(x transition.AddressLost, deleted bool) {
 		f.vanished++
 	}
 	if x.Pod.Node != "" {
-		f.AddNode(x.Pod.Node)
+		f.AddFailed(x.Pod.Node)
 	}
 	if deleted {
 		f.withNode++
@@ -234,6 +259,7 @@ func (f *Facts) Trim() {
 	f.nodes.trim(MaxNodes)
 	f.lost.trim(MaxNodes)
 	f.effects.trim(MaxServices)
+	f.inTime.trim(0)
 	f.Open = OpenSet{} // an emptied map does not release its memory
 }
 
@@ -268,7 +294,11 @@ func (f *Facts) Take(from *Facts) {
 		sum.AtLeast, sum.AtMost = sum.AtLeast+e.AtLeast, sum.AtMost+e.AtMost
 	}
 	for _, name := range from.nodes.keys {
-		f.AddNode(name)
+		failed := f.nodes.at(name)
+		*failed = *failed || *from.nodes.of[name]
+	}
+	for _, name := range from.inTime.keys {
+		f.inTime.at(name)
 	}
 	for _, name := range from.lost.keys {
 		f.lost.at(name)

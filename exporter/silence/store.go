@@ -126,11 +126,8 @@ func (h *Store) AfterOrLasting(t time.Time) List {
 	return append(h.After(t), older.Filter(func(s *Silence) bool { return s.IsOngoing() && !s.Explained() })...)
 }
 
-// Before returns the silences that began at t or before.
-func (h *Store) Before(t time.Time) List {
-	older, _ := h.lost.split(t)
-	return older
-}
+// All returns all silences in which nodes were lost, sorted by start.
+func (h *Store) All() List { return h.lost }
 
 // SetBackTogether returns silences of nodes whose clocks were set back. The silences began after t, and within one
 // interval of each other. These nodes probably use the same wrong time source. The result is nil for fewer than two

@@ -29,7 +29,7 @@ func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
 	seen, nodeTime := l.Silences.Seen(l.now, nodes)
 	return &judge.NodeLoss{
 		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.Late(l.now.Add(-time.Hour)),
-		Older: l.Silences.Before(l.now.Add(-time.Hour)), Now: l.now, Nodes: nodes,
+		Day: l.Silences.All(), Now: l.now, Nodes: nodes,
 		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Settings.Undisturbed(), Rate: judge.Rate{Silences: seen, NodeTime: nodeTime},
 		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.Silences.Upgrades,
 	}

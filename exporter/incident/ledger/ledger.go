@@ -220,6 +220,7 @@ func (l *Ledger) OpenAddress(r *Record, x incident.Open, t time.Time) {
 func (l *Ledger) WithdrawIfEmpty(r *Record, t time.Time) {
 	if r.IsAboutNodes() && len(r.Silences) == 0 && r.Turned == 0 && r.Lost == 0 && !r.Ongoing() {
 		r.withdrawn, r.recovered = true, t
+		r.Withdraw()
 		l.Settle(r)
 		l.makeRoom()
 	}

@@ -120,10 +120,12 @@ func (n *node) begin(l *Nodes, s incident.Subject, t time.Time, trigger uint64) 
 // recordOfReport returns the incident of a node whose kubelet restarted or reported it as not ready. If there is none, the
 // node gets an incident of its own: such a kubelet reaches the API, so what silences other nodes does not explain it.
 func (n *node) recordOfReport(l *Nodes, t time.Time, trigger uint64) *ledger.Record {
-	if r := n.current(t); r != nil {
-		return r
+	r := n.current(t)
+	if r == nil {
+		r = n.begin(l, incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}, t, trigger)
 	}
-	return n.begin(l, incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}, t, trigger)
+	r.AddFailed(n.name)
+	return r
 }
 
 func wasLostSince(lost map[*node]time.Time, t time.Time) bool {
