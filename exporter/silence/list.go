@@ -1,7 +1,6 @@
 package silence
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +73,12 @@ func (x List) Nodes() string {
 // ByBegan returns a copy of the silences, sorted by start and then by node.
 func ByBegan(all List) List {
 	sorted := slices.Clone(all)
-	slices.SortFunc(sorted, func(a, b *Silence) int { return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.Node, b.Node)) })
+	slices.SortFunc(sorted, func(a, b *Silence) int {
+		if began := a.Began.Compare(b.Began); began != 0 {
+			return began
+		}
+		return strings.Compare(a.Node, b.Node)
+	})
 	return sorted
 }
 

@@ -39,6 +39,9 @@ type Store struct {
 	lost, arrived List
 	// The map nodes holds the existing nodes with silences or late heartbeats.
 	nodes map[string]*node
+	// The map late holds the last heartbeat of the nodes that have been late since then, and whose departure was not
+	// announced.
+	late map[string]time.Time
 	starts
 }
 
@@ -145,7 +148,7 @@ func (h *Store) SetBackTogether(t time.Time) List {
 // nodes, and the observed time, summed over all nodes. It omits silences that began before kubeflap started watching. It
 // also omits silences that began in the last hour, because their verdicts may still change.
 func (h *Store) Seen(t time.Time, nodes int) (silences int, nodeTime time.Duration) {
-	return h.lost.Count(func(s *Silence) bool { return !s.Found.Is && !s.Explained() && t.Sub(s.Began) > time.Hour }),
+	return h.Before(t.Add(-time.Hour - 1)).Count(func(s *Silence) bool { return !s.Found.Is && !s.Explained() }),
 		time.Duration(nodes) * min(t.Sub(h.since), remembered)
 }
 

@@ -121,14 +121,17 @@ func (l *Ledger) HeartbeatWasLate(node string, t time.Time, interval time.Durati
 // judgeShort decides whether the short silences of the last hour have a shared cause, or whether each node itself is at
 // fault. They belong to no incident. The parameter f holds the current facts about the cluster.
 func (l *Ledger) judgeShort(f *judge.NodeLoss) {
+	isOver := func(x *silence.Silence) bool { return x.Short && !x.IsOngoing() }
 	for _, x := range f.Late {
-		if x.IsOngoing() || x.Judgement != nil && x.Judgement.Verdict() == verdict.SharedPath {
+		if !isOver(x) || x.Judgement != nil && x.Judgement.Verdict() == verdict.SharedPath {
 			continue
 		}
-		f.Silences = silence.List{x}
-		switch x.Judgement = nil; judge.SharedPathAnswer(f) {
+		x.Judgement, f.Silences = nil, silence.List{x}
+		switch is, with := judge.SharedPathAnswer(f); is {
 		case verdict.Yes:
-			x.Judgement = silence.NewJudgement(verdict.SharedPath)
+			for _, x := range append(with.Filter(isOver), x) {
+				x.Judgement = silence.NewJudgement(verdict.SharedPath)
+			}
 		case verdict.No:
 			x.Judgement = silence.NewJudgement(verdict.Node)
 		case verdict.Unknown:
@@ -139,14 +142,14 @@ func (l *Ledger) judgeShort(f *judge.NodeLoss) {
 // revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It considers
 // only undecided verdicts and, if nodes fell silent one after another, verdicts that blame a single node.
 func (l *Ledger) revisit(f *judge.NodeLoss, t time.Time) {
-	inTurn, revisited := judge.SuccessiveSilences(f) != nil, 0
+	revisited := 0
 	for _, r := range slices.Backward(l.shown) {
 		n := len(r.Silences)
 		if n == 0 || r.final == nil || r.withdrawn || r.Silences[n-1].Began.Before(t.Add(-time.Hour)) {
 			continue
 		}
 		open := r.final.Verdict == verdict.Undecided
-		if revisited++; revisited > maxReviewed || !open && !(inTurn && r.final.Verdict == verdict.Node) {
+		if revisited++; revisited > maxReviewed || !open && (r.final.Verdict != verdict.Node || judge.SuccessiveSilences(f) == nil) {
 			continue
 		}
 		f.Silences = r.Silences

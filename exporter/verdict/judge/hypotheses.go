@@ -107,9 +107,14 @@ func weigh(f *NodeLoss) *weighing {
 	return w
 }
 
-// SharedPathAnswer reports whether something that the nodes share delayed their heartbeats.
-func SharedPathAnswer(f *NodeLoss) verdict.Answer {
-	return weigh(f).answer(onSharedPath).is
+// SharedPathAnswer reports whether something that the nodes share delayed their heartbeats, and which silences have this
+// cause, too, because they began together.
+func SharedPathAnswer(f *NodeLoss) (is verdict.Answer, with silence.List) {
+	w := weigh(f)
+	if is = w.answer(onSharedPath).is; is == yes && w.facts[together].is == yes {
+		with = w.group
+	}
+	return is, with
 }
 
 // SimultaneousSilences returns the silences of several lost nodes that began within one heartbeat interval and have a
