@@ -83,7 +83,7 @@ func (c *checker) addAllowances(cmd *kingpin.CmdClause) {
 	}
 	add("allow.service", "serviceSeconds", "Accept that a Service has no ready address for this time, and that its addresses flap.", "DURATION", seconds)
 	add("allow.node", "nodeSeconds", "Accept that a node is not Ready for this time, and that it flaps.", "DURATION", seconds)
-	add("allow.blind", "blindSeconds", "Accept that a resource is not watched for this time. The default is 10s. Flaps in that time can be missing.", "DURATION", seconds)
+	add("allow.blind", "blindSeconds", "Accept that a resource is not watched for this time. The default is 2m. Flaps in that time can be missing.", "DURATION", seconds)
 	add("allow.planned", "planned", "Whether to accept planned departures and roll-outs while another address is ready. The default is true.", "true|false",
 		func(s string) (any, error) {
 			word, err := oneOf("true", "false")(s)

@@ -30,7 +30,7 @@ type Allowances struct {
 // Load reads allowances from a YAML file, or the defaults if its name is empty. The map holds more important ones, by
 // their names in the file, and `more` has further patterns. Errors contain the path.
 func Load(file string, flags map[string]any, more *Allowances) (a Allowances, err error) {
-	a = Allowances{BlindSeconds: 10, Planned: true}
+	a = Allowances{BlindSeconds: 120, Planned: true}
 	if file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -291,6 +291,9 @@ func (f *Facts) Take(from *Facts) {
 		sum.Lost, sum.Bounces = sum.Lost+e.Lost, sum.Bounces+e.Bounces
 		sum.Wait = cmp.Or(sum.Wait, e.Wait)
 		sum.Outages, sum.OutageTime = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime
+		for class, n := range e.Classes {
+			sum.Classes[class] += n
+		}
 		sum.AtLeast, sum.AtMost = sum.AtLeast+e.AtLeast, sum.AtMost+e.AtMost
 	}
 	for _, name := range from.nodes.keys {

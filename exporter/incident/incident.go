@@ -185,6 +185,8 @@ type Service struct {
 	// AtLeast and AtMost are the limits of OutageTime if kubeflap did not see when an outage started or ended. Otherwise,
 	// they equal OutageTime.
 	AtLeast, AtMost time.Duration
+	// Classes counts the outages by class. An ongoing one has the class that it began with.
+	Classes [cause.NumClasses]int
 	// Down reports whether the Service currently has no ready address. Wait is what it waits for.
 	Down bool
 	Wait transition.Wait
