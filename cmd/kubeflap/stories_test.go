@@ -339,7 +339,7 @@ func findings(r report.Report) string {
 // TestStories runs all stories.
 func TestStories(t *testing.T) {
 	withoutRaceDetector(t)
-	stories := append(watchedStories(t), readStories(t, "watches", "starts", "broken_watches", "recommendations", "blind_spots", "weak_nodes")...)
+	stories := append(watchedStories(t), readStories(t, "watches", "starts", "broken_watches", "recommendations", "blind_spots", "weak_nodes", "jury")...)
 	for _, x := range stories {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
