@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/scenario"
 )
 
 // The documents must name the releases that the tests use.
@@ -23,7 +21,6 @@ func TestDocumentsNameTheReleases(t *testing.T) {
 			fmt.Sprintf("supports %s to %s.", minor(oldest), minor(newest)),
 			fmt.Sprintf("the oldest release, %s, and the newest, %s.", oldest, newest),
 			"no test uses a version before " + minor(oldest) + ".", "RELEASE=" + oldest,
-			"version: " + onOldest() + ".",
 		},
 	} {
 		text, err := os.ReadFile(path)
@@ -41,17 +38,3 @@ func TestDocumentsNameTheReleases(t *testing.T) {
 
 // minor returns a release without its patch version: v1.31 for v1.31.0.
 func minor(release string) string { return release[:strings.LastIndex(release, ".")] }
-
-// onOldest returns the names of the scenarios that run on the oldest release, in the order of scenario.All, joined for
-// a sentence.
-func onOldest() string {
-	runs := slices.DeleteFunc(scenarios(cluster.Releases()), func(s scenario.Scenario) bool { return s.Extra })
-	var names []string
-	for _, s := range scenario.All(cluster.Newest) {
-		if slices.ContainsFunc(runs, func(run scenario.Scenario) bool { return run.Name == s.Name && run.Options.Release == cluster.Oldest }) {
-			names = append(names, "`"+s.Name+"`")
-		}
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
-}

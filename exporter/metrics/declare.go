@@ -34,13 +34,13 @@ type Metric struct {
 }
 
 const (
-	perNodeClass      = "per Node; the class planned after the first planned period"
+	perNodeClass      = "per Node and class"
 	perNode           = "per Node"
 	perService        = "per Service"
-	perServiceClass   = "per Service; other classes after the first occurrence"
-	perResource       = "per watched resource, except the optional control plane Leases"
-	perWatch          = "per resource that is watched or must be watched. Absent for resources that the cluster lacks, and for Nodes and Leases without permission with --namespace"
-	perPodNamespace   = "per namespace with pods, kept for an hour after the last pod is gone"
+	perServiceClass   = "per Service and class"
+	perResource       = "per watched resource"
+	perWatch          = "per resource that is or must be watched. Absent for resources that the cluster lacks, and for Nodes and Leases with --namespace without permission"
+	perPodNamespace   = "per namespace with pods"
 	whileLeasesKnown  = "per Node, unless Leases are forbidden"
 	ifManuallyManaged = "per Service that has or had manually managed addresses"
 	always            = "always"

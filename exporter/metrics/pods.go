@@ -24,7 +24,7 @@ func (c *Collector) podRows() []row {
 			func(to *Scrape, x *pods.Namespace) { to.sample(float64(x.Unready)) }),
 		namespace.row(counter("kubeflap_pod_ready_transitions_total",
 			"Readiness changes of pods after they first became Ready, by new status and cause. For a change to true, the cause label shows why the pod was not Ready before.",
-			"per namespace, status and cause, after the first occurrence", "namespace", "status", "cause"), func(to *Scrape, x *pods.Namespace) {
+			"per namespace, status and cause", "namespace", "status", "cause"), func(to *Scrape, x *pods.Namespace) {
 			for status, byCause := range x.Transitions {
 				for why, n := range byCause {
 					if n > 0 {

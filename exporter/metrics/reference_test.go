@@ -44,8 +44,8 @@ This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` 
 - Replicas expose the same series. Merge counters and states with ` + "`max by`" + `, and start times with ` + "`min by`" + `.
 - ` + "`/metrics` also has `kubeflap_build_info`, `go_*` and `process_*`" + `. Pods, IPs and UIDs are never labels.
 
-Heartbeats are renewed Leases, or status reports in a cluster without Leases. The age of the last one counts from when kubeflap saw it, or for the initial
-list by the Node's clock. In the first 12 s, Nodes whose last heartbeat is older than the grace period have no series of it.
+Heartbeats are renewed Leases, or status reports in a cluster without Leases. Their age counts from when kubeflap saw them, or for the initial list by the Node's
+clock; in the first 12 s, it is absent if it exceeds the grace period. The optional Leases of the control plane have no ` + "`kubeflap_watch_*`" + ` series.
 
 ## Classes
 

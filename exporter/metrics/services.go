@@ -41,7 +41,7 @@ func addressRows() []row {
 				}
 			}),
 		service.row(counter("kubeflap_service_address_losses_total",
-			"Ready addresses of the Service that became not ready or were removed, by cause.", "per Service and cause, after the first occurrence", "namespace", "service", "cause"), func(to *Scrape, x *services.Service) {
+			"Ready addresses of the Service that became not ready or were removed, by cause.", "per Service and cause", "namespace", "service", "cause"), func(to *Scrape, x *services.Service) {
 			if x.LastLoss.IsZero() {
 				return
 			}

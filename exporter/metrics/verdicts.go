@@ -47,15 +47,15 @@ func verdictRows() []row {
 		}),
 		standing.row(gauge("kubeflap_incident_start_timestamp_seconds",
 			"Unix time at which the incident started. For details, see kubeflap's page /flaps?id=ID. The subject label names the node, the workload or the Service.",
-			"per incident that is ongoing or was resolved in the last 10 minutes", "id", "scope", "namespace", "subject", "verdict").experimental(),
+			"per incident, until 10 minutes after it was resolved", "id", "scope", "namespace", "subject", "verdict").experimental(),
 			func(to *Scrape, x *incident.Incident) {
 				to.sample(seconds(x.Start), string(x.Scope), x.Namespace, x.Subject, x.Verdict.String())
 			}),
 		node.row(gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
-			"per Node and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "node", "verdict"),
+			"per Node and verdict, until 10 minutes after the incident", "node", "verdict"),
 			func(to *Scrape, x *nodeVerdict) { to.sample(1, x.verdict.String()) }),
 		service.row(gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
-			"per Service and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "namespace", "service", "verdict"),
+			"per Service and verdict, until 10 minutes after the incident", "namespace", "service", "verdict"),
 			func(to *Scrape, x *serviceVerdict) { to.sample(1, x.verdict.String()) }),
 	}
 }

@@ -29,7 +29,7 @@ func watchRows() []row {
 			"1 while the watch of the resource works, 0 while it does not, or is not permitted.", perWatch, "resource"),
 			func(to *Scrape, w *watches.Watch) { to.sampleIf(w.Up || w.Expected, boolean(w.Up)) }),
 		watch.row(gauge("kubeflap_watch_last_event_timestamp_seconds",
-			"Unix time of the last event or bookmark received for the resource.", "per watched resource after it has synced, except the optional control plane Leases", "resource"),
+			"Unix time of the last event or bookmark received for the resource.", "per watched resource that has synced", "resource"),
 			func(to *Scrape, w *watches.Watch) { to.sampleIf(!w.LastEvent.IsZero(), seconds(w.LastEvent)) }),
 		watch.row(counter("kubeflap_watch_blind_seconds_total",
 			"Time without a working watch on the resource since it was first synced. Excludes interruptions of less than a second in which no event was lost.", perResource, "resource"),

@@ -15,7 +15,6 @@ import (
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
-	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -65,11 +64,9 @@ var newObject = map[string]func() any{
 	"monitoring.coreos.com/v1/PodMonitor":             func() any { return &monitoringv1.PodMonitor{} },
 	"monitoring.coreos.com/v1/PrometheusRule":         func() any { return &monitoringv1.PrometheusRule{} },
 	// The documents contain these kinds.
-	"source.toolkit.fluxcd.io/v1/OCIRepository":    func() any { return &sourcev1.OCIRepository{} },
-	"source.toolkit.fluxcd.io/v1/GitRepository":    func() any { return &sourcev1.GitRepository{} },
-	"helm.toolkit.fluxcd.io/v2/HelmRelease":        func() any { return &helmv2.HelmRelease{} },
-	"kustomize.toolkit.fluxcd.io/v1/Kustomization": func() any { return &kustomizev1.Kustomization{} },
-	"cert-manager.io/v1/Certificate":               func() any { return &certmanagerv1.Certificate{} },
+	"source.toolkit.fluxcd.io/v1/OCIRepository": func() any { return &sourcev1.OCIRepository{} },
+	"helm.toolkit.fluxcd.io/v2/HelmRelease":     func() any { return &helmv2.HelmRelease{} },
+	"cert-manager.io/v1/Certificate":            func() any { return &certmanagerv1.Certificate{} },
 }
 
 // documents returns the documents of a YAML stream as JSON. It parses YAML as Helm and kubectl do, so an unquoted `on`

@@ -12,7 +12,6 @@ import (
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
-	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -124,14 +123,7 @@ func (p *page) application(text string) {
 	for _, problem := range checkCustom(p.T, "Application", app) {
 		p.Error(problem)
 	}
-	source := app["spec"].(map[string]any)["source"].(map[string]any)
-	if helm, ok := source["helm"].(map[string]any); ok {
-		p.rendered(helm["valuesObject"])
-		return
-	}
-	images := source["kustomize"].(map[string]any)["images"].([]any)
-	name, image, _ := strings.Cut(images[0].(string), "=")
-	p.fromGit(source["path"].(string), name, image)
+	p.rendered(app["spec"].(map[string]any)["source"].(map[string]any)["helm"].(map[string]any)["valuesObject"])
 }
 
 // flux checks the objects of Flux, and what they install.
@@ -146,13 +138,6 @@ func (p *page) flux(objects []any) {
 			p.Fatal(err)
 		}
 		p.rendered(given)
-	}
-	for _, k := range all[kustomizev1.Kustomization](objects) {
-		if source := the[sourcev1.GitRepository](p.T, objects); source.Name != k.Spec.SourceRef.Name || source.Namespace != k.Namespace {
-			p.Errorf("the Kustomization refers to %+v", k.Spec.SourceRef)
-		}
-		image := k.Spec.Images[0]
-		p.fromGit(k.Spec.Path, image.Name, image.NewName+":"+image.NewTag)
 	}
 }
 
@@ -171,14 +156,6 @@ func (p *page) rendered(given any) {
 	}
 	if image := pod(p.T, objects).Containers[0].Image; !strings.HasPrefix(image, "registry.example.org/monitoring/kubeflap:v") {
 		p.Errorf("the image is %s", image)
-	}
-}
-
-// fromGit checks that a path in this repository is a Kustomize base that contains an image, which another one replaces.
-func (p *page) fromGit(path, name, image string) {
-	p.Helper()
-	if was := pod(p.T, kustomized(p.T, filepath.Join(root, path))).Containers[0].Image; !strings.HasPrefix(was, name+":") || strings.HasPrefix(image, unreleased) {
-		p.Errorf("%s contains the image %s, which %s does not match, or %s does not exist", path, was, name, image)
 	}
 }
 

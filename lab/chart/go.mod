@@ -6,7 +6,6 @@ require (
 	github.com/argoproj/argo-cd/v3 v3.4.0
 	github.com/cert-manager/cert-manager v1.21.2
 	github.com/fluxcd/helm-controller/api v1.6.5
-	github.com/fluxcd/kustomize-controller/api v1.9.6
 	github.com/fluxcd/source-controller/api v1.9.6
 	github.com/prometheus-operator/prometheus-operator v0.94.0
 	github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring v0.95.0

@@ -156,3 +156,17 @@ func TestTheReadmeIsShort(t *testing.T) {
 		t.Errorf("README.md has %d lines and %d words", lines, words)
 	}
 }
+
+// The docs have few pages, so that a reader finds the right one. The runbooks have their own limit.
+func TestTheDocsAreShort(t *testing.T) {
+	number, words := 0, 0
+	for page, text := range pages(t) {
+		if strings.HasPrefix(page, "../../docs/") {
+			number++
+			words += len(strings.Fields(text))
+		}
+	}
+	if number > 20 || words > 25_000 {
+		t.Errorf("docs/ has %d pages and %d words, want at most 20 and 25,000", number, words)
+	}
+}
