@@ -161,7 +161,7 @@ func (w *weighing) othersLate() int {
 // othersWith returns the number of other nodes with a silence that matches.
 func othersWith(w *weighing, match func(*silence.Silence) bool) int {
 	names := map[string]bool{}
-	for _, some := range [...]silence.List{w.Day, w.Late} {
+	for _, some := range [...]silence.List{w.Recent, w.Late, w.cluster.noWitness} {
 		for _, s := range some {
 			if match(s) && s.Lasted(w.Now) > w.Interval {
 				names[s.Node] = true

@@ -93,6 +93,7 @@ func (w *weighing) answer(rules []rule) fact {
 func prepare(f *NodeLoss) *weighing {
 	if f.cluster == nil {
 		f.cluster = &cluster{recent: silence.ByBegan(f.Recent), late: silence.ByBegan(f.Late)}
+		f.cluster.noWitness = f.Day.Filter(func(s *silence.Silence) bool { return s.Explained() || s.Found.Is })
 	}
 	w := &weighing{NodeLoss: f, own: f.Silences}
 	w.controlPlane()

@@ -181,6 +181,8 @@ const flapAlone = ", but some of them also fell silent alone, so this may be cha
 type cluster struct {
 	// The recent silences in which nodes were lost, and the late heartbeats, both sorted by start.
 	recent, late silence.List
+	// The silences of the last day that are no evidence for a shared path. Their nodes are no witnesses either.
+	noWitness silence.List
 	// How often each node falls silent by itself, or nil if nobody asked.
 	rates *ownRates
 	// The silences of nodes that fell silent one after another. They are nil if chance may explain them, or if nobody
