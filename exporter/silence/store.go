@@ -148,7 +148,7 @@ func (h *Store) SetBackTogether(t time.Time) List {
 // nodes, and the observed time, summed over all nodes. It omits silences that began before kubeflap started watching. It
 // also omits silences that began in the last hour, because their verdicts may still change.
 func (h *Store) Seen(t time.Time, nodes int) (silences int, nodeTime time.Duration) {
-	return h.Before(t.Add(-time.Hour - 1)).Count(func(s *Silence) bool { return !s.Found.Is && !s.Explained() }),
+	return h.lost.Count(func(s *Silence) bool { return !s.Found.Is && !s.Explained() && t.Sub(s.Began) > time.Hour }),
 		time.Duration(nodes) * min(t.Sub(h.since), remembered)
 }
 
