@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -68,12 +67,7 @@ type Facts struct {
 	vanished    int
 	withNode    int
 	deleted     []string
-	// The values of nodes tell whether more happened to a node than silences. The field inTime holds the nodes that left
-	// the incident, because their heartbeats had been on time.
-	nodes  ordered[string, bool]
-	inTime ordered[string, struct{}]
-	// The field lost holds the nodes that were silent for longer than the grace period, or turned Unknown.
-	lost ordered[string, struct{}]
+	Members
 	// The incident's effects on Services.
 	effects ordered[transition.Service, Service]
 	// The field waited is the longest wait that has ended.
@@ -122,63 +116,10 @@ func (c *ByWindow) Batched() (sum int) {
 	return sum
 }
 
-// ordered is a map that keeps its keys in the order in which they were added. The field dropped is the number of keys
-// that trim dropped.
-type ordered[K comparable, V any] struct {
-	keys    []K
-	of      map[K]*V
-	dropped int
-}
-
-func (o *ordered[K, V]) len() int { return len(o.keys) + o.dropped }
-
-// at returns the value of a key, and adds the key unless there are too many.
-func (o *ordered[K, V]) at(key K) *V {
-	v := o.of[key]
-	if v == nil {
-		if v = new(V); len(o.keys) < maxListed {
-			if o.of == nil {
-				o.of = map[K]*V{}
-			}
-			o.keys, o.of[key] = append(o.keys, key), v
-		}
-	}
-	return v
-}
-
-// drop removes a key.
-func (o *ordered[K, V]) drop(key K) {
-	o.keys = slices.DeleteFunc(o.keys, func(k K) bool { return k == key })
-	delete(o.of, key)
-}
-
-// trim drops all but the first n keys, and frees the memory. Afterwards, no key may be added.
-func (o *ordered[K, V]) trim(n int) {
-	var kept ordered[K, V]
-	for _, key := range o.keys[:min(n, len(o.keys))] {
-		*kept.at(key) = *o.of[key]
-	}
-	kept.dropped = o.len() - len(kept.keys)
-	*o = kept
-}
-
 // NewFacts returns the facts of an incident that begins.
 func NewFacts(s Subject) Facts {
 	return Facts{Subject: s, Open: OpenSet{}, ByCause: map[cause.Cause]int{}, Judgement: &silence.Judgement{}}
 }
-
-// AddNode adds a node to the affected nodes.
-func (f *Facts) AddNode(name string) { f.nodes.at(name) }
-
-// AddFailed adds a node to which more happened than a silence.
-func (f *Facts) AddFailed(name string) { *f.nodes.at(name) = true }
-
-// NodeNames returns the names of the nodes, sorted.
-func (f *Facts) NodeNames() []string { return slices.Sorted(slices.Values(f.nodes.keys)) }
-
-// LostNodes returns the names of the nodes that were silent for longer than the grace period, or turned Unknown. The
-// result `more` is the number of those that Trim dropped.
-func (f *Facts) LostNodes() (names []string, more int) { return f.lost.keys, f.lost.dropped }
 
 // AddSilence adds a silence of a node.
 func (f *Facts) AddSilence(x *silence.Silence) {
@@ -210,13 +151,6 @@ func (f *Facts) WithdrawSilence(x *silence.Silence) bool {
 	f.nodes.drop(x.Node)
 	f.inTime.at(x.Node)
 	return true
-}
-
-// Withdraw names the nodes whose silences did not happen, because nothing else is left of the incident.
-func (f *Facts) Withdraw() {
-	for _, name := range f.inTime.keys {
-		f.AddNode(name)
-	}
 }
 
 // Lose counts a lost address. The parameter deleted is set if the address's Node had been deleted without notice.
@@ -287,25 +221,9 @@ func (f *Facts) Take(from *Facts) {
 		f.Quotes.Add(x, n)
 	}
 	for _, x := range from.effects.keys {
-		e, sum := from.effects.of[x], f.EffectOn(x)
-		sum.Lost, sum.Bounces = sum.Lost+e.Lost, sum.Bounces+e.Bounces
-		sum.Wait = cmp.Or(sum.Wait, e.Wait)
-		sum.Outages, sum.OutageTime = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime
-		for class, n := range e.Classes {
-			sum.Classes[class] += n
-		}
-		sum.AtLeast, sum.AtMost = sum.AtLeast+e.AtLeast, sum.AtMost+e.AtMost
+		f.EffectOn(x).take(from.effects.of[x])
 	}
-	for _, name := range from.nodes.keys {
-		failed := f.nodes.at(name)
-		*failed = *failed || *from.nodes.of[name]
-	}
-	for _, name := range from.inTime.keys {
-		f.inTime.at(name)
-	}
-	for _, name := range from.lost.keys {
-		f.lost.at(name)
-	}
+	f.Members.take(&from.Members)
 	for _, x := range from.Silences {
 		f.AddSilence(x)
 	}

@@ -192,6 +192,17 @@ type Service struct {
 	Wait transition.Wait
 }
 
+// take adds the effect of another incident on the Service.
+func (s *Service) take(e *Service) {
+	s.Lost, s.Bounces = s.Lost+e.Lost, s.Bounces+e.Bounces
+	s.Wait = cmp.Or(s.Wait, e.Wait)
+	s.Outages, s.OutageTime = s.Outages+e.Outages, s.OutageTime+e.OutageTime
+	for class, n := range e.Classes {
+		s.Classes[class] += n
+	}
+	s.AtLeast, s.AtMost = s.AtLeast+e.AtLeast, s.AtMost+e.AtMost
+}
+
 // Evidence describes an observation. kubeflap made this observation Count times between Time and Until.
 type Evidence struct {
 	Time, Until time.Time
