@@ -165,8 +165,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// An empty value must replace a default of the chart: a route of a mesh belongs to a Service, whose group is empty.
-func TestEmptyValuesReplaceDefaults(t *testing.T) {
+// A value must replace a default of the chart, even if it is empty: a route of a mesh belongs to a Service, whose group is empty.
+func TestValuesReplaceDefaults(t *testing.T) {
 	t.Parallel()
 	objects := render(t, `
 topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: []}]
@@ -174,6 +174,9 @@ httpRoute: {enabled: true, parentRefs: [{group: "", kind: Service, name: web}, {
 monitor: {enabled: true, endpoint: {honorLabels: false}}`)
 	if spread := pod(t, objects).TopologySpreadConstraints[0]; len(spread.MatchLabelKeys) > 0 || spread.LabelSelector == nil {
 		t.Errorf("unexpected constraint %+v", spread)
+	}
+	if group := pod(t, render(t, "{persistence: {enabled: true}, podSecurityContext: {fsGroup: 2000}}")).SecurityContext.FSGroup; *group != 2000 {
+		t.Errorf("the group of the files is %d, want that of the security context", *group)
 	}
 	parents := the[gatewayv1.HTTPRoute](t, objects).Spec.ParentRefs
 	if *parents[0].Group != "" || *parents[0].Kind != "Service" || *parents[1].Group != gatewayv1.GroupName || *parents[1].Kind != "Gateway" {

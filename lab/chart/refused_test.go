@@ -41,6 +41,8 @@ func TestRefused(t *testing.T) {
 		{`webConfig: {tls: true}`, "webConfig.tls is true, but neither webConfig.existingSecret nor webConfig.content.tls_server_config is set"},
 		{`extraArgs: [--log.level=debug]`, "extraArgs: --log.level has its own value"},
 		{`{scope: {namespace: shop}, extraArgs: [--namespace=pay]}`, "extraArgs: --namespace has its own value"},
+		{`extraArgs: [--namespace=shop]`, "extraArgs: --namespace has its own value"},
+		{`monitor: {interval: 61s}`, "'/monitor/interval': '61s' does not match pattern"},
 		{`monitor: {enabled: true, endpoint: {` + bothLogins + `}}`, "monitor.endpoint sets both basicAuth and authorization, but Prometheus accepts only one"},
 		{
 			`prometheusRule: {enabled: true, alerts: {KubeflapBlind: {labels: {severity: page}}}}`,

@@ -122,7 +122,8 @@ annotations:
 {{- if and (has "--web.enable-recordings" $v.extraArgs) (not $login) -}}
   {{- fail "extraArgs: kubeflap only serves recordings to authenticated clients: set webConfig with basic_auth_users or client_auth_type, or remove --web.enable-recordings" -}}
 {{- end -}}
-{{- range $own := include "kubeflap.args" . | fromYamlArray -}}
+{{- /* Another scope than that of the permissions and the rules would not fit, even if the values have none. */ -}}
+{{- range $own := append (include "kubeflap.args" . | fromYamlArray) "--namespace" -}}
   {{- $flag := splitList "=" $own | first -}}
   {{- range $v.extraArgs -}}
     {{- if and (eq $flag (splitList "=" . | first)) (ne $flag "--web.listen-address") -}}
