@@ -160,10 +160,7 @@ func within(start time.Time, end *time.Time, from, to time.Time) time.Duration {
 	if end != nil && end.Before(to) {
 		to = *end
 	}
-	if start.After(from) {
-		from = start
-	}
-	return max(to.Sub(from), 0)
+	return max(min(to.Sub(start), to.Sub(from)), 0)
 }
 
 // findBlindness adds up the time for which each resource was not watched.
