@@ -137,7 +137,7 @@ func (h *Store) All() List { return h.lost }
 // nodes.
 func (h *Store) SetBackTogether(t time.Time) List {
 	_, newer := h.lost.split(t)
-	all := newer.Filter(func(s *Silence) bool { return s.ClockBack > 0 })
+	all := ByBegan(newer.Filter(func(s *Silence) bool { return s.ClockBack > 0 }))
 	if all = LargestGroup(all, all, h.Settings.Undisturbed()); len(all) > 1 {
 		return all
 	}

@@ -77,6 +77,7 @@ func (l *Ledger) review(t time.Time) {
 		nodes = max(nodes, r.KnownNodes)
 	}
 	f := l.NodeLoss(nil, nodes)
+	l.InTurn(judge.SuccessiveSilences(f), l.now)
 	reviewed, again := 0, false
 	for _, r := range slices.Backward(l.shown) {
 		if !r.IsAboutNodes() || r.Settled || r.withdrawn || t.Sub(r.touched) > reviewFor {
@@ -90,7 +91,7 @@ func (l *Ledger) review(t time.Time) {
 		again = true
 	}
 	l.revisit(f, t)
-	l.judgeShort(l.NodeLoss(nil, l.Silences.Nodes))
+	l.judgeShort(f.Late)
 	if again {
 		l.Timers.Schedule(&l.reviews.timer, t.Add(reviewEvery))
 	}
@@ -119,12 +120,19 @@ func (l *Ledger) HeartbeatWasLate(node string, t time.Time, interval time.Durati
 }
 
 // judgeShort decides whether the short silences of the last hour have a shared cause, or whether each node itself is at
-// fault. They belong to no incident. The parameter f holds the current facts about the cluster.
-func (l *Ledger) judgeShort(f *judge.NodeLoss) {
+// fault. They belong to no incident.
+func (l *Ledger) judgeShort(late silence.List) {
 	isOver := func(x *silence.Silence) bool { return x.Short && !x.IsOngoing() }
-	for _, x := range f.Late {
-		if !isOver(x) || x.Judgement != nil && x.Judgement.Verdict() == verdict.SharedPath {
-			continue
+	isOpen := func(x *silence.Silence) bool {
+		return isOver(x) && (x.Judgement == nil || x.Judgement.Verdict() != verdict.SharedPath)
+	}
+	if late = late.Filter(isOpen); len(late) == 0 {
+		return
+	}
+	f := l.NodeLoss(nil, l.Silences.Nodes)
+	for _, x := range late {
+		if !isOpen(x) {
+			continue // it has been judged with another one
 		}
 		x.Judgement, f.Silences = nil, silence.List{x}
 		switch is, with := judge.SharedPathAnswer(f); is {

@@ -32,6 +32,10 @@ type Ledger struct {
 	// LeaseBreak is the last break of the Lease watch.
 	LeaseBreak judge.Break
 
+	// InTurn is called at a review of the verdicts, with the silences of nodes that fell silent one after another, unless
+	// chance may explain them.
+	InTurn func(shared silence.List, t time.Time)
+
 	size int
 	// stopped is the time of the last call of Stopped. The list blind holds the spans that began then, one for each
 	// incident that was ongoing.

@@ -66,6 +66,7 @@ var nodeHypotheses = []struct {
 	}},
 }
 
+// onSharedPath begins with the rules about nodes that certainly fell silent together or not: simultaneousRules is their number.
 var onSharedPath = []rule{
 	{leasesUnseen, unknown, next, next},
 	{otherKubelets, no, next, next},
@@ -76,6 +77,8 @@ var onSharedPath = []rule{
 	{inTurn, yes, next, next},
 	{together, yes, no, unknown},
 }
+
+const simultaneousRules = 4
 
 // answer returns the answer of the first rule that decides, with how its fact is known. The answer is `next` if no rule
 // decides.
@@ -121,8 +124,10 @@ func SharedPathAnswer(f *NodeLoss) (is verdict.Answer, with silence.List) {
 // SimultaneousSilences returns the silences of several lost nodes that began within one heartbeat interval and have a
 // common cause. It returns nil if chance may explain them.
 func SimultaneousSilences(f *NodeLoss) silence.List {
-	w := weigh(f)
-	if w.answer(onSharedPath).is != yes {
+	w := prepare(f)
+	w.coverage()
+	w.simultaneous()
+	if w.answer(onSharedPath[:simultaneousRules]).is != yes {
 		return nil
 	}
 	if lost := w.group.Filter(func(s *silence.Silence) bool { return !s.Short }); len(lost) > 1 {

@@ -152,8 +152,8 @@ func (l *Nodes) RecordOfPod(x transition.Pod, t time.Time, why cause.Cause, trig
 	return r
 }
 
-// mergeIfShared merges incidents of single nodes whose silences have a common cause, such as etcd or the network. The
-// result is a control-plane incident. The parameter `near` is the start of one of these silences.
+// mergeIfShared merges incidents of single nodes whose silences began together and have a common cause, such as etcd or the
+// network. The result is a control-plane incident. The parameter `near` is the start of one of these silences.
 func (l *Nodes) mergeIfShared(t, near time.Time) {
 	within := l.Silences.Settings.CommonCauseWindow() + ledger.Quiet
 	recent := l.Silences.After(near.Add(-within))
@@ -163,7 +163,11 @@ func (l *Nodes) mergeIfShared(t, near time.Time) {
 		s, _ := l.ControlPlaneNear(together[0].Began, t)
 		l.merge(together, s, t)
 	}
-	l.merge(judge.SuccessiveSilences(f), incident.ControlPlaneSubject(), t)
+}
+
+// mergeInTurn merges incidents of single nodes that fell silent one after another.
+func (l *Nodes) mergeInTurn(shared silence.List, t time.Time) {
+	l.merge(shared, incident.ControlPlaneSubject(), t)
 }
 
 // mergeClocks merges incidents of single nodes whose clocks were set back together.
