@@ -268,7 +268,7 @@ func (x *scenario) checkCounter(w *storyWatcher) {
 		}
 	}
 	for _, i := range w.pipeline.cluster("").Read().Incidents {
-		if i.State == incident.StateEnded && i.Withdrawn == "" {
+		if i.State == incident.StateResolved && i.Withdrawn == "" {
 			resolved[string(i.Scope)+" "+i.Verdict.String()]++
 		}
 	}

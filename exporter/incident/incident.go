@@ -33,19 +33,19 @@ type State string
 
 // The states.
 const (
-	// StateRunning means that a node, an address or a Service has not recovered.
-	StateRunning State = "ongoing"
+	// StateOngoing means that a node, an address or a Service has not recovered.
+	StateOngoing State = "ongoing"
 	// StatePending means that no address is missing, but the endpoints controller will probably remove some addresses.
 	StatePending State = "pending"
 	// StateRecovered means that everything has recovered, but a new failure would still belong to this incident.
 	StateRecovered State = "recovered"
-	// StateEnded means that the incident is over: everything has stayed recovered, or newer incidents have displaced
+	// StateResolved means that the incident is over: everything has stayed recovered, or newer incidents have displaced
 	// this one.
-	StateEnded State = "resolved"
+	StateResolved State = "resolved"
 )
 
 // States returns all states.
-func States() []State { return []State{StateRunning, StatePending, StateRecovered, StateEnded} }
+func States() []State { return []State{StateOngoing, StatePending, StateRecovered, StateResolved} }
 
 // String returns the state as all outputs have it.
 func (s State) String() string { return string(s) }
@@ -114,7 +114,7 @@ func Compare(a, b *Incident) int {
 // Rank returns the position of the state's incidents in a list.
 func (s State) Rank() int {
 	switch s {
-	case StateRunning:
+	case StateOngoing:
 		return 0
 	case StatePending:
 		return 1
@@ -135,8 +135,8 @@ func (x *Incident) Lasted(asOf time.Time) time.Duration {
 // Interrupt ends the incident for good, because kubeflap stopped watching at t. If something had not recovered, the end
 // is unknown.
 func (x *Incident) Interrupt(t time.Time) {
-	recovered := x.State == StateRecovered || x.State == StateEnded
-	if x.State = StateEnded; recovered {
+	recovered := x.State == StateRecovered || x.State == StateResolved
+	if x.State = StateResolved; recovered {
 		return
 	}
 	x.End = t

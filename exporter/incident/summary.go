@@ -101,7 +101,7 @@ func (f *Facts) turnedText(x *Incident) string {
 		return " and was Unknown when kubeflap started"
 	case f.FoundUnknown > 0:
 		return "; when kubeflap started, " + phrase.Count(f.FoundUnknown, "node was", "nodes were") + " Unknown"
-	case x.State == StateRunning:
+	case x.State == StateOngoing:
 		return ""
 	}
 	return ", and the node controller did not set Ready to Unknown"
