@@ -12,17 +12,11 @@ REVISION  = $(call git,rev-parse HEAD)
 STAMP     = $(or $(call git,log -1 --format=%ct),0)
 DATE      = $(call git,log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)
 LDFLAGS   = -s -w $(foreach x,Version=$(NUMBER) Revision=$(REVISION) Branch=HEAD BuildDate=$(DATE),-X github.com/prometheus/common/version.$(x))
-# The public key with the fingerprint SIGN_KEY.
-KEYS     ?= https://github.com/kubeflap/kubeflap/releases/latest/download/signing-key.asc
 RULES    := rules/nodes.yaml rules/services.yaml rules/kubeflap.yaml rules/fleet.yaml
-ARCHES   ?= amd64 arm64
-MODULES  := $(dir $(filter-out tools/%,$(wildcard go.mod */go.mod */*/go.mod)))
-# Go's test cache ignores changes outside of the module. Beside the lab, tests take several times as long. make test sets
-# SHORT to -short, which leaves out what is too slow for each change.
+# Go's test cache ignores changes outside of the module. SHORT is -short in make test: it leaves out what is too slow for each change.
 FRESH     = go test -count 1 -timeout 60m $(SHORT)
 # The lab mostly waits, so these checks run beside it, at a lower priority. Two run at a time, because some use one core.
 CHECKS   := unit lint check-rules check-chart contract-test browser-test
-
 build: ## Build bin/kubeflap.
 	@echo 'Building bin/kubeflap: the first time, this takes a minute.'; go build -ldflags '$(LDFLAGS)' -o bin/kubeflap ./cmd/kubeflap
 help: ## Print this list.
@@ -42,8 +36,8 @@ unit: ## Run the unit tests, the concurrent ones also with the race detector, an
 	go test -timeout 30m -parallel 8 $(SHORT) ./...
 	CGO_ENABLED=1 go test -timeout 30m -race -short -parallel 8 $$(tools/concurrent.sh)
 	go test -run '^$$' -fuzz '^FuzzApply$$' -fuzztime 5s ./exporter/track
-lint: bin/golangci-lint ## Lint all modules. [LINT=fmt] formats them.
-	@for m in $(MODULES); do (cd $$m && $(CURDIR)/$< $(or $(LINT),run --allow-serial-runners)) || bad="$${bad-} $$m"; done; test -z "$${bad-}" || { echo "lint:$$bad failed; make lint LINT=fmt corrects formatting"; exit 1; }
+lint: bin/golangci-lint ## Lint all modules. [DO=fmt] formats them.
+	@for m in $(dir $(filter-out tools/%,$(wildcard go.mod */go.mod */*/go.mod))); do (cd $$m && $(CURDIR)/$< $(or $(DO),run --allow-serial-runners)) || bad="$${bad-} $$m"; done; test -z "$${bad-}" || { echo "lint:$$bad failed; make lint DO=fmt corrects formatting"; exit 1; }
 vulncheck: bin/govulncheck ## Check called code for known vulnerabilities. [VULNDB=URL] [VULNCHECK=required]
 	tools/vulncheck.sh $(or $(VULNDB),https://vuln.go.dev) $(VULNCHECK)
 check-rules: build bin/promtool bin/amtool ## Check metrics, rules and Alertmanager's messages with promtool and amtool.
@@ -55,20 +49,20 @@ prometheusrule: ## Write the rules as a PrometheusRule. [OUT=file] [RUNBOOKS=URL
 check-chart: bin/helm bin/promtool ## Check the rendered chart, rejected values, its README and deploy/.
 	cd lab/chart && $(FRESH) .
 # The chart in the tree has no copies of the rules and dashboards.
-bin/chart: FORCE
+bin/chart:
 	@rm -rf $@ && mkdir -p $@ && cp -R charts/kubeflap $@ && mkdir $@/kubeflap/rules $@/kubeflap/dashboards
 	@cp $(RULES) $@/kubeflap/rules && cp dashboards/*.json $@/kubeflap/dashboards
-chart: bin/helm bin/chart ## Package the chart with the rules and dashboards. [SIGN_KEY=fingerprint of the key that signs it]
+chart: bin/helm bin/chart ## Package the chart with the rules and dashboards. [SIGN_KEY=fingerprint of your key in the release, for Artifact Hub]
+	@rm -f bin/kubeflap-*.tgz
 	sed 's|\(image: .*:\)v[0-9].*|\1v$(NUMBER)|' charts/kubeflap/Chart.yaml >bin/chart/kubeflap/Chart.yaml
-	$(if $(SIGN_KEY),printf '  artifacthub.io/signKey: |\n    fingerprint: %s\n    url: $(KEYS)\n' $(SIGN_KEY) >>bin/chart/kubeflap/Chart.yaml)
+	$(if $(SIGN_KEY),printf '  artifacthub.io/signKey: |\n    fingerprint: %s\n    url: https://github.com/kubeflap/kubeflap/releases/latest/download/signing-key.asc\n' $(SIGN_KEY) >>bin/chart/kubeflap/Chart.yaml)
 	SOURCE_DATE_EPOCH=$(STAMP) bin/helm package bin/chart/kubeflap --version '$(NUMBER)' --app-version '$(NUMBER)' --destination bin
-image: ## Build the image with buildah, and write it to bin/kubeflap-image.tar or push it. [REGISTRY=HOST/PATH]
+image: ## Build the image with buildah, and write it to bin/kubeflap-image.tar or push it. [REGISTRY=HOST/PATH] [ARCHES=amd64]
 	rm -f bin/kubeflap-image.digest; buildah manifest rm kubeflap:v$(NUMBER) 2>/dev/null || true
-	for arch in $(ARCHES); do GOOS=linux GOARCH=$$arch go build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/linux/$$arch/kubeflap ./cmd/kubeflap; \
+	for arch in $(or $(ARCHES),amd64 arm64); do GOOS=linux GOARCH=$$arch go build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/linux/$$arch/kubeflap ./cmd/kubeflap; \
 		buildah build --quiet --platform linux/$$arch --manifest kubeflap:v$(NUMBER) --timestamp $(STAMP) --identity-label=false \
 			--build-arg VERSION=$(NUMBER) --build-arg REVISION=$(REVISION) --build-arg CREATED=$(DATE) .; done
-	buildah manifest push --all --quiet --digestfile bin/kubeflap-image.digest kubeflap:v$(NUMBER) \
-		$(if $(REGISTRY),docker://$(REGISTRY)/kubeflap:v$(NUMBER),oci-archive:bin/kubeflap-image.tar)
+	buildah manifest push --all --quiet --digestfile bin/kubeflap-image.digest kubeflap:v$(NUMBER) $(if $(REGISTRY),docker://$(REGISTRY)/kubeflap:v$(NUMBER),oci-archive:bin/kubeflap-image.tar)
 	@test -s bin/kubeflap-image.digest && echo "kubeflap:v$(NUMBER)@$$(<bin/kubeflap-image.digest)" || { echo 'buildah could not push the image' >&2; exit 1; }
 release-snapshot: bin/goreleaser bin/syft bin/helm ## Build all files of a release into dist/, and the image, but publish nothing.
 	PATH="$(CURDIR)/bin:$$PATH" bin/goreleaser release --snapshot --clean
@@ -90,9 +84,7 @@ docs: bin/helm ## Write all generated files: references, golden expositions, dep
 	cd lab/chart && go test -run Fresh . -update
 bench: build ## Run the benchmark on a real API server and write docs/performance.md. [SIZES=] [RUNS=] [RECORDER=] [PROFILE=]
 	cd lab && go run . bench --kubeflap $(CURDIR)/bin/kubeflap --runs $(or $(RUNS),3) $(patsubst %,--size %,$(or $(SIZES),small medium)) $(if $(RECORDER),--recorder $(RECORDER)) $(if $(PROFILE),--profile $(abspath $(PROFILE)))
-
 # Without this tag, promtool includes the clients of all clouds. They take longer to compile than everything else.
 bin/%: tools/go.mod
 	go build -modfile $< -tags remove_all_sd -o $@ $$(sed -nE 's#^\t(.*/$*(/v[0-9]+)?)$$#\1#p' $<)
-FORCE:
-.PHONY: FORCE $(shell sed -nE 's/^([a-z-]+):.*/\1/p' Makefile)
+.PHONY: bin/chart $(shell sed -nE 's/^([a-z-]+):.*/\1/p' Makefile)

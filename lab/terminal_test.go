@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ func TestTerminal(t *testing.T) {
 				interrupted := d.advise()
 				d.incident(address)
 				interrupted()
+				d.checks()
 			})
 		})
 	}
@@ -143,7 +145,8 @@ func (d *desk) makeWeb() {
 
 // kubeflapSays runs a kubeflap command, and returns its output, its error output and its exit status.
 func (d *desk) kubeflapSays(kubeconfig string, args ...string) (out, errOut string, status int) {
-	cmd := exec.CommandContext(d.ctx, d.kubeflap, append(args, "--kubeconfig="+kubeconfig)...)
+	args = slices.Insert(slices.Clone(args), 1, "--kubeconfig="+kubeconfig)
+	cmd := exec.CommandContext(d.ctx, d.kubeflap, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	_ = cmd.Run() // the exit status is more specific

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -34,6 +35,7 @@ type checker struct {
 	duration time.Duration
 	command  []string
 	annotate bool
+	status   exitStatus // of the command
 	settings *settings
 }
 
@@ -83,12 +85,9 @@ func (c *checker) addAllowances(cmd *kingpin.CmdClause) {
 	}
 	add("allow.service", "serviceSeconds", "Accept that a Service has no ready address for this time, and that its addresses flap.", "DURATION", seconds)
 	add("allow.node", "nodeSeconds", "Accept that a node is not Ready for this time, and that it flaps.", "DURATION", seconds)
-	add("allow.blind", "blindSeconds", "Accept that a resource is not watched for this time. The default is 10s. Flaps in that time can be missing.", "DURATION", seconds)
+	add("allow.blind", "blindSeconds", "Accept that a resource is not watched for this time. The default is 2m. Flaps in that time can be missing.", "DURATION", seconds)
 	add("allow.planned", "planned", "Whether to accept planned departures and roll-outs while another address is ready. The default is true.", "true|false",
-		func(s string) (any, error) {
-			word, err := oneOf("true", "false")(s)
-			return word == "true", err
-		})
+		func(s string) (any, error) { return strconv.ParseBool(s) })
 	cmd.Flag("ignore.namespace", "Ignore a namespace. Can be a pattern such as test-*, and can be repeated.").PlaceHolder("PATTERN").StringsVar(&c.ignored.IgnoreNamespaces)
 	cmd.Flag("ignore.name", "Ignore a node or a Service, such as shop/web. Can be a pattern such as shop/test-*, and can be repeated.").PlaceHolder("PATTERN").StringsVar(&c.ignored.IgnoreNames)
 }
@@ -98,17 +97,14 @@ func (c *checker) run(p program) error {
 	if err != nil {
 		return failed{err, cannotCheck}
 	}
-	ask, status := c.watch, exitStatus(0)
+	ask := c.watch
 	switch {
 	case c.recording != "":
 		ask = c.replay
 	case c.url != nil:
 		ask = c.ask
 	}
-	answer, err := ask(p, func(ctx context.Context) (err error) {
-		status, err = c.wait(ctx, p)
-		return err
-	})
+	answer, err := ask(p)
 	if err != nil {
 		return failed{err, cannotCheck}
 	}
@@ -117,42 +113,41 @@ func (c *checker) run(p program) error {
 		return failed{err, cannotCheck}
 	}
 	switch {
-	case status != 0:
-		return status
+	case c.status != 0:
+		return c.status
 	case !result.Passed():
 		return flapped
 	}
 	return nil
 }
 
-// wait waits for the duration of --for or until the command ends, and returns the exit status of the command.
-func (c *checker) wait(ctx context.Context, p program) (exitStatus, error) {
+// wait waits for the duration of --for or until the command ends.
+func (c *checker) wait(ctx context.Context, p program) error {
 	if len(c.command) == 0 {
 		p.logger.Info("checking", "for", c.duration)
 		limit, stop := context.WithCancel(ctx)
 		defer context.AfterFunc(p.ctx, stop)()
 		wait(limit, c.duration)
-		return 0, nil
+		return nil
 	}
 	run := exec.CommandContext(p.ctx, c.command[0], c.command[1:]...)
 	run.Stdin, run.Stdout, run.Stderr = os.Stdin, p.out, p.log
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	err := run.Run()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0, nil
-	case !errors.As(err, &exit):
-		return 0, fmt.Errorf("run the command: %w", err)
+	if run.ProcessState == nil {
+		return fmt.Errorf("run the command: %w", err)
 	}
-	return max(exitStatus(exit.ExitCode()), flapped), nil // the code is -1 after a signal
+	if err != nil {
+		c.status = max(exitStatus(run.ProcessState.ExitCode()), flapped) // the code is -1 after a signal
+	}
+	return nil
 }
 
-// watch watches a live cluster during `run`, and returns what happened.
-func (c *checker) watch(p program, run func(context.Context) error) (answer *api.Answer, err error) {
+// watch watches a live cluster while the command runs, and returns what happened.
+func (c *checker) watch(p program) (answer *api.Answer, err error) {
 	err = observe(p, c.cluster, *c.settings, listWithin, listWithin.String(), func(ctx context.Context, pipeline *pipeline) error {
 		c.between.from = time.Now()
-		if err := run(ctx); err != nil {
+		if err := c.wait(ctx, p); err != nil {
 			return err
 		}
 		c.between.to = time.Now()
@@ -165,7 +160,7 @@ func (c *checker) watch(p program, run func(context.Context) error) (answer *api
 }
 
 // replay reads a recording.
-func (c *checker) replay(p program, _ func(context.Context) error) (*api.Answer, error) {
+func (c *checker) replay(p program) (*api.Answer, error) {
 	recordings, err := openRecordings(c.between, c.recording)
 	if err != nil {
 		return nil, err
@@ -183,13 +178,13 @@ func (c *checker) replay(p program, _ func(context.Context) error) (*api.Answer,
 }
 
 // ask asks a running kubeflap instance, whose clock counts.
-func (c *checker) ask(p program, run func(context.Context) error) (*api.Answer, error) {
+func (c *checker) ask(p program) (*api.Answer, error) {
 	if c.between.from.IsZero() {
 		before, err := c.read(p)
 		if err != nil {
 			return nil, err
 		}
-		if err := run(p.ctx); err != nil {
+		if err := c.wait(p.ctx, p); err != nil {
 			return nil, err
 		}
 		wait(p.ctx, settleFor)
@@ -204,16 +199,14 @@ func (c *checker) ask(p program, run func(context.Context) error) (*api.Answer, 
 }
 
 // report prints the result, and writes it to the files that the flags name.
-func (c *checker) report(p program, result *check.Result) error {
+func (c *checker) report(p program, result *check.Result) (err error) {
+	text := result.Text()
 	if c.annotate {
-		result.GitHub(p.out)
+		text = result.GitHub() + text
 	}
-	if err := result.Text(p.out); err != nil || c.junit == "" {
-		return err
+	if c.junit != "" {
+		err = os.WriteFile(c.junit, []byte(result.JUnit()), 0o644) //nolint:gosec // like all reports of a test run
 	}
-	file, err := os.Create(c.junit)
-	if err != nil {
-		return fmt.Errorf("--junit: %w", err)
-	}
-	return errors.Join(result.JUnit(file), file.Close())
+	_, failure := fmt.Fprint(p.out, text)
+	return errors.Join(err, failure)
 }

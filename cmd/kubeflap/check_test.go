@@ -42,7 +42,7 @@ func TestCheckAccepts(t *testing.T) {
 		"only what is ignored":                    {"4-endpoints-reset", "--ignore.namespace=kube-system", 1},
 		"manually managed addresses":              {"4-endpoints-reset", "--ignore.namespace=kube-system --ignore.name=shop/database", 0},
 		"blindness, but not the stall":            {"2-control-plane-stall", "--allow.blind=2m", 1},
-		"the stall, but not the blindness":        {"2-control-plane-stall", "--ignore.name=* --ignore.namespace=*", 1},
+		"the stall, but not the blindness":        {"2-control-plane-stall", "--allow.blind=10s --ignore.name=* --ignore.namespace=*", 1},
 		"both":                                    {"2-control-plane-stall", "--allow.blind=2m --ignore.name=node-* --ignore.namespace=*", 0},
 		"no in-place update":                      {"5-batch-upgrade", "--allow.node=1h", 1},
 		"an in-place update that keeps addresses": {"5-batch-upgrade", "--allow.service=1s", 0},

@@ -28,7 +28,7 @@ var allEvidence = []evidence{
 	{"controller_manager", words(`although the newest heartbeat was younger`), withoutHeartbeatsBeforeMarks},
 	{"controller_manager", words(`still Ready, while the API server answered`), func(events []event.Event, _ *pageIncident) []event.Event { return withoutPeriod(events) }},
 	{"shared_path", words(`fell silent|became late`), withOneSilentNode},
-	{"node", words(`sent their heartbeats on time|are sending heartbeats|no other node to compare with`), withoutOthersInTime},
+	{"node", words(`sent their heartbeats on time|sending heartbeats|no other node to compare with`), withoutOthersInTime},
 	{"node", words(`was set back`), withoutClockSteps},
 	{"node", words(`was upgraded`), func(events []event.Event, x *pageIncident) []event.Event {
 		return withoutOthersInTime(unchanging(events, "Node.KubeletVersion"), x)
@@ -265,12 +265,20 @@ func withoutOthersInTime(events []event.Event, x *pageIncident) []event.Event {
 	return without(all, func(e *event.Event) bool { return e.Type == 0 })
 }
 
+// withoutClockSteps sets the clocks of nodes to the right time. The next renewal shows what a clock said at a list.
 func withoutClockSteps(events []event.Event, _ *pageIncident) []event.Event {
-	all := slices.Clone(events)
-	for i, e := range all {
-		if l, ok := e.Object.(*event.Lease); ok && e.Seen.Sub(l.RenewTime) > 10*time.Minute {
-			all[i].Object = changed(l, func(l *event.Lease) { l.RenewTime = e.Seen })
+	all, behind := slices.Clone(events), map[string]time.Duration{}
+	for i, e := range slices.Backward(all) {
+		l, ok := e.Object.(*event.Lease)
+		if !ok {
+			continue
 		}
+		if e.Type == event.Modified {
+			if behind[l.Name] = e.Seen.Sub(l.RenewTime); behind[l.Name].Abs() < 5*time.Second {
+				behind[l.Name] = 0
+			}
+		}
+		all[i].Object = changed(l, func(l *event.Lease) { l.RenewTime = l.RenewTime.Add(behind[l.Name]) })
 	}
 	return all
 }

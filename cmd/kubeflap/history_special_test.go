@@ -54,14 +54,14 @@ func TestForbiddenNodesEndNoIncident(t *testing.T) {
 	r.cluster.lacks(event.KindNode, event.ReasonForbidden)
 	r.restart(410)
 	r.runUntil(900)
-	if x := r.only(); x.State != incident.StateRunning {
+	if x := r.only(); x.State != incident.StateOngoing {
 		t.Errorf("%s while nodes are forbidden: %s", x.State, x.Summary)
 	}
 	r.cluster.lacks(event.KindNode, "")
 	r.cluster.list(event.KindNode)
 	r.runUntil(3300)
 	for _, x := range r.incidents() {
-		if slices.Contains(x.Nodes, "node-5") && (x.State != incident.StateEnded || r.ends(x.ID) != 1 || x.End.Sub(storyBegin) < 50*time.Minute) {
+		if slices.Contains(x.Nodes, "node-5") && (x.State != incident.StateResolved || r.ends(x.ID) != 1 || x.End.Sub(storyBegin) < 50*time.Minute) {
 			t.Errorf("%s at %s, reported %d times: %s", x.State, x.End, r.ends(x.ID), x.Summary)
 		}
 	}
@@ -105,7 +105,7 @@ func TestTheClockIsSetBackDuringARestart(t *testing.T) {
 			}
 			checkOrder(t, r.incidents())
 			for _, x := range r.incidents() {
-				if x.Subject == "node-5" && x.State != incident.StateEnded {
+				if x.Subject == "node-5" && x.State != incident.StateResolved {
 					t.Errorf("15 minutes after the restart: %s", described(x))
 				}
 			}
@@ -177,13 +177,13 @@ func TestIncidentsThatBeganBeforeTheRecording(t *testing.T) {
 				r.restart(r.cluster.second() + 5)
 				r.runUntil(r.cluster.second() + 10)
 				for _, x := range want {
-					if x.State != incident.StateRunning && x.State != incident.StatePending {
+					if x.State != incident.StateOngoing && x.State != incident.StatePending {
 						continue
 					}
 					switch y, ok := r.pipeline.cluster("").Incident(x.ID); {
 					case !ok && r.cluster.lists(x):
 						t.Errorf("at %g: missing: %s", r.cluster.second(), described(x))
-					case ok && y.ID == x.ID && !y.Start.Equal(x.Start) && y.State == incident.StateRunning:
+					case ok && y.ID == x.ID && !y.Start.Equal(x.Start) && y.State == incident.StateOngoing:
 						t.Errorf("at %g: got %s, want %s", r.cluster.second(), described(y), described(x))
 					}
 				}

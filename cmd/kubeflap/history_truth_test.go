@@ -158,7 +158,7 @@ func twice(all []incident.Incident) (bad []string) {
 // more than the parameter most apart.
 func differences(x, y incident.Incident, most time.Duration) (all []string) {
 	apart := y.End.Sub(x.End).Abs()
-	sameState := x.End.IsZero() == y.End.IsZero() && ((x.State == incident.StateEnded) == (y.State == incident.StateEnded) || apart >= 2*time.Second)
+	sameState := x.End.IsZero() == y.End.IsZero() && ((x.State == incident.StateResolved) == (y.State == incident.StateResolved) || apart >= 2*time.Second)
 	for what, same := range map[string]bool{
 		"state": sameState, "start": y.Start.Equal(x.Start), "end": x.End.IsZero() || y.End.IsZero() || apart <= most,
 		"verdict": y.Verdict == x.Verdict, "nodes": slices.Equal(x.Nodes, y.Nodes), "Services without an address": slices.Equal(down(x), down(y)),
@@ -203,7 +203,7 @@ func (r *restarted) checkEnded(before []incident.Incident) {
 	r.t.Helper()
 	for _, x := range before {
 		y, ok := r.pipeline.cluster("").Incident(x.ID)
-		if x.State == incident.StateEnded && ok && (described(y) != described(x) || y.Summary != x.Summary || len(y.Evidence) != len(x.Evidence)) {
+		if x.State == incident.StateResolved && ok && (described(y) != described(x) || y.Summary != x.Summary || len(y.Evidence) != len(x.Evidence)) {
 			r.t.Errorf("it was\n%s | %s\nit is\n%s | %s", described(x), x.Summary, described(y), y.Summary)
 		}
 	}
@@ -320,7 +320,7 @@ func TestRandomRestarts(t *testing.T) {
 		}
 		r.runUntil(6500)
 		for _, x := range r.incidents() {
-			if r.ends(x.ID) != 1 || x.State != incident.StateEnded {
+			if r.ends(x.ID) != 1 || x.State != incident.StateResolved {
 				t.Errorf("seed %d: %s of %s is %s, and its end was reported %d times", seed, x.ID, x.Subject, x.State, r.ends(x.ID))
 			}
 		}

@@ -129,7 +129,7 @@ func (p *pipeline) breakWatches(last time.Time) {
 	p.incidents.Notices(last)
 	p.incidents.Notices(last)
 	for _, x := range p.incidents.Overview(last) {
-		if x.State != incident.StateEnded {
+		if x.State != incident.StateResolved {
 			p.continued = append(p.continued, x.ID)
 		}
 	}
@@ -155,7 +155,7 @@ func (p *pipeline) reportContinued(t time.Time) {
 		return
 	}
 	for _, id := range p.continued {
-		if x, ok := p.incidents.Incident(t, id); ok && x.State == incident.StateRunning {
+		if x, ok := p.incidents.Incident(t, id); ok && x.State == incident.StateOngoing {
 			p.reporter.incident(t, incident.Notice{Kind: incident.Continued, Incident: x})
 		}
 	}
@@ -170,7 +170,7 @@ func (p *pipeline) saveRevised(t time.Time) {
 	var changed []incident.Incident
 	changed, p.cursor = p.incidents.Changed(t, p.cursor)
 	for _, x := range changed {
-		if x.State != incident.StateEnded {
+		if x.State != incident.StateResolved {
 			continue
 		}
 		if whole, ok := p.incidents.Incident(t, x.ID); ok {

@@ -18,8 +18,8 @@ import (
 type robustStory struct {
 	events []event.Event
 	looks  []time.Time
-	// frozenNodes and frozenLeases are set if the watch of nodes or Leases stands still, although no event shows it.
-	frozenNodes, frozenLeases bool
+	// frozenNodes is set if the watch of nodes stands still, although no event shows it.
+	frozenNodes bool
 	// random is set if the changes of the cluster were chosen at random.
 	random bool
 }
@@ -75,7 +75,6 @@ func (x *scenario) recorded(t *testing.T) robustStory {
 	c.start()
 	for _, a := range x.acts {
 		s.frozenNodes = s.frozenNodes || a.verb == "freeze" && a.word(0) == "nodes"
-		s.frozenLeases = s.frozenLeases || a.verb == "freeze" && a.word(0) == "leases"
 	}
 	for _, a := range x.expected {
 		s.looks = append(s.looks, storyBegin.Add(seconds(a.at)))

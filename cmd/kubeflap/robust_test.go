@@ -133,8 +133,6 @@ func (x *robustStory) unrelated(t *testing.T, want [][]pageIncident) {
 
 func (x *robustStory) withoutEvidence(t *testing.T, want [][]pageIncident) {
 	switch {
-	case x.frozenLeases:
-		return // the incident keeps the names of nodes whose heartbeats turned out to be in time, so they are no other nodes
 	case x.random:
 		return // much happens at once, so there is more than one deciding fact
 	}

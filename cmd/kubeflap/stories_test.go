@@ -268,7 +268,7 @@ func (x *scenario) checkCounter(w *storyWatcher) {
 		}
 	}
 	for _, i := range w.pipeline.cluster("").Read().Incidents {
-		if i.State == incident.StateEnded && i.Withdrawn == "" {
+		if i.State == incident.StateResolved && i.Withdrawn == "" {
 			resolved[string(i.Scope)+" "+i.Verdict.String()]++
 		}
 	}
@@ -339,7 +339,7 @@ func findings(r report.Report) string {
 // TestStories runs all stories.
 func TestStories(t *testing.T) {
 	withoutRaceDetector(t)
-	stories := append(watchedStories(t), readStories(t, "watches", "starts", "broken_watches", "recommendations", "blind_spots", "weak_nodes")...)
+	stories := append(watchedStories(t), readStories(t, "watches", "starts", "broken_watches", "recommendations", "blind_spots", "weak_nodes", "jury")...)
 	for _, x := range stories {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()

@@ -110,8 +110,10 @@ func (u *unrelated) service(i int, begin time.Time) *otherService {
 func (v *otherService) fill() {
 	v.slice.Addresses = nil
 	for _, p := range v.pods {
-		v.slice.Addresses = append(v.slice.Addresses, event.Address{UID: p.UID, IP: "10.7." + strings.TrimPrefix(v.service.Name, "other-") + "." + strconv.Itoa(len(v.slice.Addresses)),
-			Node: p.Node, Ready: p.Ready.Status == event.StatusTrue})
+		v.slice.Addresses = append(v.slice.Addresses, event.Address{
+			UID: p.UID, IP: "10.7." + strings.TrimPrefix(v.service.Name, "other-") + "." + strconv.Itoa(len(v.slice.Addresses)),
+			Node: p.Node, Ready: p.Ready.Status == event.StatusTrue,
+		})
 	}
 	v.endpoints.Addresses = v.slice.Addresses
 }

@@ -30,7 +30,7 @@ type Allowances struct {
 // Load reads allowances from a YAML file, or the defaults if its name is empty. The map holds more important ones, by
 // their names in the file, and `more` has further patterns. Errors contain the path.
 func Load(file string, flags map[string]any, more *Allowances) (a Allowances, err error) {
-	a = Allowances{BlindSeconds: 10, Planned: true}
+	a = Allowances{BlindSeconds: 120, Planned: true}
 	if file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -43,10 +43,8 @@ func Load(file string, flags map[string]any, more *Allowances) (a Allowances, er
 	if least := min(a.ServiceSeconds, a.NodeSeconds, a.BlindSeconds); !(least >= 0) {
 		return a, fmt.Errorf("%s: %g seconds are less than 0", file, least)
 	}
-	text, err := yaml.Marshal(flags)
-	if err == nil {
-		err = yaml.Unmarshal(text, &a)
-	}
+	text, _ := yaml.Marshal(flags) // numbers and Booleans cannot fail
+	err = yaml.Unmarshal(text, &a)
 	for source, patterns := range map[string][]string{file: slices.Concat(a.IgnoreNamespaces, a.IgnoreNames), "--ignore.name": more.IgnoreNames, "--ignore.namespace": more.IgnoreNamespaces} {
 		for _, p := range patterns {
 			if _, malformed := path.Match(p, ""); malformed != nil || p == "" {
@@ -70,4 +68,5 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+// seconds returns a duration. Durations of more than 30 years would overflow.
+func seconds(s float64) time.Duration { return time.Duration(min(s, 1e9) * float64(time.Second)) }

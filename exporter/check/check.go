@@ -92,7 +92,7 @@ func (p *period) worst() (worst *Flap) {
 	for _, s := range p.Services {
 		name := s.Namespace + "/" + s.Service
 		switch down := p.lasted(incident.TrackOutage, name, s.OutageSeconds); {
-		case p.ignores(s.Namespace, s.Service):
+		case p.ignores(s.Namespace, s.Service) || p.Planned && isExpected(&s):
 			accepted = true
 		case s.Outages > 0 && down > seconds(p.ServiceSeconds):
 			add(down, "%s: no ready address for %s", name, phrase.Duration(down))
@@ -129,6 +129,18 @@ func (p *period) isCalm() bool {
 	return p.Planned && (p.Verdict == verdict.Planned.String() || p.Cause == cause.PodDeleted.String() && p.Outages > 0)
 }
 
+// isExpected reports whether all outages of a Service were meant to be: nobody wanted pods, or it had a single address,
+// which was replaced.
+func isExpected(s *api.Service) bool {
+	switch s.OutageClass {
+	case cause.ScaledToZero.String():
+		return true
+	case cause.Planned.String(), cause.Rollout.String():
+		return !s.Down && s.AddressesLost <= s.Outages
+	}
+	return false
+}
+
 // lasted returns how long an object was in the given state in the period. If the timeline is not complete, it returns the
 // total of the incident.
 func (p *period) lasted(lane incident.Track, name string, total float64) (d time.Duration) {
@@ -148,10 +160,7 @@ func within(start time.Time, end *time.Time, from, to time.Time) time.Duration {
 	if end != nil && end.Before(to) {
 		to = *end
 	}
-	if start.After(from) {
-		from = start
-	}
-	return max(to.Sub(from), 0)
+	return max(min(to.Sub(start), to.Sub(from)), 0)
 }
 
 // findBlindness adds up the time for which each resource was not watched.

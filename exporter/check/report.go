@@ -3,7 +3,6 @@ package check
 import (
 	"encoding/xml"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -11,13 +10,13 @@ import (
 
 const (
 	// maxShown is the maximum number of flaps in the text, so that it fits on one screen.
-	maxShown = 6
+	maxShown = 4
 	// width and indent are the maximum width of a line and the indentation of details.
 	width, indent = 110, 4
 )
 
-// Text prints the result on at most one screen.
-func (r *Result) Text(out io.Writer) error {
+// Text returns the result, on at most one screen.
+func (r *Result) Text() string {
 	var b strings.Builder
 	what := "PASSED: no unexpected flap"
 	if n := len(r.Unexpected); n > 0 {
@@ -28,24 +27,20 @@ func (r *Result) Text(out io.Writer) error {
 	fmt.Fprintf(&b, "%s in %s from %s\n", what, phrase.Duration(r.To.Sub(r.From)), phrase.Moment(r.From))
 	for _, x := range r.Unexpected[:min(len(r.Unexpected), maxShown)] {
 		fmt.Fprintf(&b, "\n%s  %s\n", phrase.Clock(x.Start), phrase.Line(x.Impact))
-		first, _, more := strings.Cut(x.Remedy, ". ")
-		if more {
-			first += "."
-		}
-		for _, text := range []string{x.why(), "First: " + first} {
+		for _, text := range []string{x.why(), "First: " + x.FirstStep} {
 			fmt.Fprintf(&b, "%*s%s\n", indent, "", phrase.Wrap(text, indent, width))
+		}
+		if x.Command != "" { // not wrapped, so that it can be copied
+			fmt.Fprintf(&b, "%*s%s\n", indent, "", phrase.Line(x.Command))
 		}
 	}
 	if more := len(r.Unexpected) - maxShown; more > 0 {
-		fmt.Fprintf(&b, "\nand %d more: see --junit\n", more)
+		fmt.Fprintf(&b, "\nand %d more: see the file of --junit\n", more)
 	}
 	if notes := r.notes(); len(notes) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(notes, "\n"))
 	}
-	if _, err := io.WriteString(out, b.String()); err != nil {
-		return fmt.Errorf("print the result: %w", err)
-	}
-	return nil
+	return b.String()
 }
 
 // notes says what else must be known of the result.
@@ -103,8 +98,8 @@ func (r *Result) tests() (all []test) {
 	return append(all, coverage)
 }
 
-// JUnit writes the result as a JUnit report.
-func (r *Result) JUnit(out io.Writer) error {
+// JUnit returns the result as a JUnit report.
+func (r *Result) JUnit() string {
 	suite := struct {
 		XMLName  xml.Name `xml:"testsuite"`
 		Name     string   `xml:"name,attr"`
@@ -119,23 +114,18 @@ func (r *Result) JUnit(out io.Writer) error {
 			suite.Failures++
 		}
 	}
-	text, err := xml.MarshalIndent(suite, "", "  ")
-	if err == nil {
-		_, err = fmt.Fprintf(out, "%s%s\n", xml.Header, text)
-	}
-	if err != nil {
-		return fmt.Errorf("write the JUnit report: %w", err)
-	}
-	return nil
+	text, _ := xml.MarshalIndent(suite, "", "  ") // these types cannot fail
+	return xml.Header + string(text) + "\n"
 }
 
-// GitHub prints annotations for a workflow of GitHub Actions, one for each failure.
-func (r *Result) GitHub(out io.Writer) {
+// GitHub returns annotations for a workflow of GitHub Actions, one for each failure.
+func (r *Result) GitHub() (all string) {
 	text := strings.NewReplacer("%", "%25", "\n", "%0A", "\r", "%0D")
 	property := strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C")
 	for _, x := range r.tests() {
 		if x.Failure != nil {
-			fmt.Fprintf(out, "::error title=%s::%s\n", property.Replace(x.Failure.Message), text.Replace(x.Failure.Text))
+			all += fmt.Sprintf("::error title=%s::%s\n", property.Replace(x.Failure.Message), text.Replace(x.Failure.Text))
 		}
 	}
+	return all
 }

@@ -94,7 +94,7 @@ func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advic
 	return advice.LostNodes{
 		Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: f.nodes.len(), KnownNodes: f.KnownNodes,
 		NotMarked: f.NotMarked > 0, ClockSetBack: f.Silences.ClocksSetBack(), Upgraded: f.Silences.Upgraded(),
-		NotRecovered: x.State == StateRunning && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
+		NotRecovered: x.State == StateOngoing && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
 		Longest: f.unexplained(x.Numbers.LongestInterval, now), Grace: g, Command: x.Command, Etcd: x.Etcd,
 		Said: f.told(now), Problems: f.problems,
 	}

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -68,9 +67,7 @@ type Facts struct {
 	vanished    int
 	withNode    int
 	deleted     []string
-	nodes       ordered[string, struct{}]
-	// The field lost holds the nodes that were silent for longer than the grace period, or turned Unknown.
-	lost ordered[string, struct{}]
+	Members
 	// The incident's effects on Services.
 	effects ordered[transition.Service, Service]
 	// The field waited is the longest wait that has ended.
@@ -119,60 +116,10 @@ func (c *ByWindow) Batched() (sum int) {
 	return sum
 }
 
-// ordered is a map that keeps its keys in the order in which they were added. The field dropped is the number of keys
-// that trim dropped.
-type ordered[K comparable, V any] struct {
-	keys    []K
-	of      map[K]*V
-	dropped int
-}
-
-func (o *ordered[K, V]) len() int { return len(o.keys) + o.dropped }
-
-// at returns the value of a key, and adds the key unless there are too many.
-func (o *ordered[K, V]) at(key K) *V {
-	v := o.of[key]
-	if v == nil {
-		if v = new(V); len(o.keys) < maxListed {
-			if o.of == nil {
-				o.of = map[K]*V{}
-			}
-			o.keys, o.of[key] = append(o.keys, key), v
-		}
-	}
-	return v
-}
-
-// drop removes a key.
-func (o *ordered[K, V]) drop(key K) {
-	o.keys = slices.DeleteFunc(o.keys, func(k K) bool { return k == key })
-	delete(o.of, key)
-}
-
-// trim drops all but the first n keys, and frees the memory. Afterwards, no key may be added.
-func (o *ordered[K, V]) trim(n int) {
-	var kept ordered[K, V]
-	for _, key := range o.keys[:min(n, len(o.keys))] {
-		*kept.at(key) = *o.of[key]
-	}
-	kept.dropped = o.len() - len(kept.keys)
-	*o = kept
-}
-
 // NewFacts returns the facts of an incident that begins.
 func NewFacts(s Subject) Facts {
 	return Facts{Subject: s, Open: OpenSet{}, ByCause: map[cause.Cause]int{}, Judgement: &silence.Judgement{}}
 }
-
-// AddNode adds a node to the affected nodes.
-func (f *Facts) AddNode(name string) { f.nodes.at(name) }
-
-// NodeNames returns the names of the nodes, sorted.
-func (f *Facts) NodeNames() []string { return slices.Sorted(slices.Values(f.nodes.keys)) }
-
-// LostNodes returns the names of the nodes that were silent for longer than the grace period, or turned Unknown. The
-// result `more` is the number of those that Trim dropped.
-func (f *Facts) LostNodes() (names []string, more int) { return f.lost.keys, f.lost.dropped }
 
 // AddSilence adds a silence of a node.
 func (f *Facts) AddSilence(x *silence.Silence) {
@@ -186,12 +133,24 @@ func (f *Facts) AddSilence(x *silence.Silence) {
 	}
 }
 
-// DropSilence removes a silence that belongs to another incident or did not happen after all.
+// DropSilence removes a silence that belongs to another incident.
 func (f *Facts) DropSilence(x *silence.Silence) {
 	f.Silences = slices.DeleteFunc(f.Silences, func(s *silence.Silence) bool { return s == x })
 	if !f.Silences.Any(func(s *silence.Silence) bool { return s.Node == x.Node }) {
 		f.lost.drop(x.Node)
 	}
+}
+
+// WithdrawSilence removes a silence that did not happen. The result is true if nothing else happened to the node, so that
+// it no longer belongs to the incident.
+func (f *Facts) WithdrawSilence(x *silence.Silence) bool {
+	f.DropSilence(x)
+	if f.lost.of[x.Node] != nil || *f.nodes.at(x.Node) {
+		return false
+	}
+	f.nodes.drop(x.Node)
+	f.inTime.at(x.Node)
+	return true
 }
 
 // Lose counts a lost address. The parameter deleted is set if the address's Node had been deleted without notice.
@@ -206,7 +165,7 @@ func (f *Facts) Lose(x transition.AddressLost, deleted bool) {
 		f.vanished++
 	}
 	if x.Pod.Node != "" {
-		f.AddNode(x.Pod.Node)
+		f.AddFailed(x.Pod.Node)
 	}
 	if deleted {
 		f.withNode++
@@ -234,6 +193,7 @@ func (f *Facts) Trim() {
 	f.nodes.trim(MaxNodes)
 	f.lost.trim(MaxNodes)
 	f.effects.trim(MaxServices)
+	f.inTime.trim(0)
 	f.Open = OpenSet{} // an emptied map does not release its memory
 }
 
@@ -261,18 +221,9 @@ func (f *Facts) Take(from *Facts) {
 		f.Quotes.Add(x, n)
 	}
 	for _, x := range from.effects.keys {
-		e, sum := from.effects.of[x], f.EffectOn(x)
-		sum.Lost, sum.Bounces = sum.Lost+e.Lost, sum.Bounces+e.Bounces
-		sum.Wait = cmp.Or(sum.Wait, e.Wait)
-		sum.Outages, sum.OutageTime = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime
-		sum.AtLeast, sum.AtMost = sum.AtLeast+e.AtLeast, sum.AtMost+e.AtMost
+		f.EffectOn(x).take(from.effects.of[x])
 	}
-	for _, name := range from.nodes.keys {
-		f.AddNode(name)
-	}
-	for _, name := range from.lost.keys {
-		f.lost.at(name)
-	}
+	f.Members.take(&from.Members)
 	for _, x := range from.Silences {
 		f.AddSilence(x)
 	}

@@ -33,19 +33,19 @@ type State string
 
 // The states.
 const (
-	// StateRunning means that a node, an address or a Service has not recovered.
-	StateRunning State = "ongoing"
+	// StateOngoing means that a node, an address or a Service has not recovered.
+	StateOngoing State = "ongoing"
 	// StatePending means that no address is missing, but the endpoints controller will probably remove some addresses.
 	StatePending State = "pending"
 	// StateRecovered means that everything has recovered, but a new failure would still belong to this incident.
 	StateRecovered State = "recovered"
-	// StateEnded means that the incident is over: everything has stayed recovered, or newer incidents have displaced
+	// StateResolved means that the incident is over: everything has stayed recovered, or newer incidents have displaced
 	// this one.
-	StateEnded State = "resolved"
+	StateResolved State = "resolved"
 )
 
 // States returns all states.
-func States() []State { return []State{StateRunning, StatePending, StateRecovered, StateEnded} }
+func States() []State { return []State{StateOngoing, StatePending, StateRecovered, StateResolved} }
 
 // String returns the state as all outputs have it.
 func (s State) String() string { return string(s) }
@@ -114,7 +114,7 @@ func Compare(a, b *Incident) int {
 // Rank returns the position of the state's incidents in a list.
 func (s State) Rank() int {
 	switch s {
-	case StateRunning:
+	case StateOngoing:
 		return 0
 	case StatePending:
 		return 1
@@ -135,8 +135,8 @@ func (x *Incident) Lasted(asOf time.Time) time.Duration {
 // Interrupt ends the incident for good, because kubeflap stopped watching at t. If something had not recovered, the end
 // is unknown.
 func (x *Incident) Interrupt(t time.Time) {
-	recovered := x.State == StateRecovered || x.State == StateEnded
-	if x.State = StateEnded; recovered {
+	recovered := x.State == StateRecovered || x.State == StateResolved
+	if x.State = StateResolved; recovered {
 		return
 	}
 	x.End = t
@@ -185,9 +185,22 @@ type Service struct {
 	// AtLeast and AtMost are the limits of OutageTime if kubeflap did not see when an outage started or ended. Otherwise,
 	// they equal OutageTime.
 	AtLeast, AtMost time.Duration
+	// Classes counts the outages by class. An ongoing one has the class that it began with.
+	Classes [cause.NumClasses]int
 	// Down reports whether the Service currently has no ready address. Wait is what it waits for.
 	Down bool
 	Wait transition.Wait
+}
+
+// take adds the effect of another incident on the Service.
+func (s *Service) take(e *Service) {
+	s.Lost, s.Bounces = s.Lost+e.Lost, s.Bounces+e.Bounces
+	s.Wait = cmp.Or(s.Wait, e.Wait)
+	s.Outages, s.OutageTime = s.Outages+e.Outages, s.OutageTime+e.OutageTime
+	for class, n := range e.Classes {
+		s.Classes[class] += n
+	}
+	s.AtLeast, s.AtMost = s.AtLeast+e.AtLeast, s.AtMost+e.AtMost
 }
 
 // Evidence describes an observation. kubeflap made this observation Count times between Time and Until.

@@ -60,7 +60,7 @@ func (f *Facts) happenedToNodes(x *Incident, g advice.GracePeriod, now time.Time
 		return "the clocks of " + phrase.CountOf(nodes, f.KnownNodes, "nodes") + " were set back, so the node controller ignored their heartbeats" + f.turnedText(x)
 	}
 	s := phrase.CountOf(nodes, f.KnownNodes, "nodes") + " fell silent"
-	if f.Kind == KindControlPlane {
+	if f.Kind == KindControlPlane && x.Verdict != verdict.Node {
 		s += " together"
 	}
 	if measured {
@@ -101,7 +101,7 @@ func (f *Facts) turnedText(x *Incident) string {
 		return ", and was Unknown when kubeflap started"
 	case f.FoundUnknown > 0:
 		return "; when kubeflap started, " + phrase.Count(f.FoundUnknown, "node was", "nodes were") + " Unknown"
-	case x.State == StateRunning:
+	case x.State == StateOngoing:
 		return ""
 	}
 	return ", and the node controller did not set Ready to Unknown"

@@ -27,9 +27,6 @@ type node struct {
 	// departure had been announced by that time. It is empty if there was no announcement.
 	becameLate time.Time
 	announced  string
-	// The field lateSince is the time of the last heartbeat if that was longer ago than half the grace period. It is zero
-	// if the departure was announced.
-	lateSince time.Time
 	// The field rebooted is the last time at which the node reported a new bootID. The field upgraded is the last time
 	// at which the node reported a different kubelet version. The field setBack is the last time at which its clock was
 	// set back, and `by` is the size of that clock step.
@@ -82,6 +79,7 @@ func (n *node) endedBy(t time.Time, shown time.Duration) *Silence {
 // NodeRemoved forgets a Node that was deleted at t.
 func (h *Store) NodeRemoved(name string, t time.Time) {
 	delete(h.nodes, name)
+	delete(h.late, name)
 	if n := h.starts[name]; n != nil {
 		n.gone = t
 	}

@@ -29,16 +29,15 @@ func (h *Store) BecameLate(name string, t, since time.Time, announced string) {
 	n := h.of(name)
 	n.becameLate, n.announced = t, announced
 	if announced == "" {
-		n.lateSince = since
+		if h.late == nil {
+			h.late = map[string]time.Time{}
+		}
+		h.late[name] = since
 	}
 }
 
 // NotLate records that a node is no longer late: it sent a heartbeat, or exceeded the grace period.
-func (h *Store) NotLate(node string) {
-	if n := h.nodes[node]; n != nil {
-		n.lateSince = time.Time{}
-	}
-}
+func (h *Store) NotLate(node string) { delete(h.late, node) }
 
 // Arrived records that a late heartbeat arrived at t. The parameter interval is the time since the previous heartbeat.
 // The parameter `nodes` is the number of nodes in the cluster.
@@ -89,10 +88,8 @@ func (h *Store) justifiesLongerGracePeriod(x *Silence, now time.Time) bool {
 
 // Late returns the unexplained short silences that have not ended before t.
 func (h *Store) Late(t time.Time) (all List) {
-	for name, n := range h.nodes {
-		if !n.lateSince.IsZero() {
-			all = append(all, &Silence{Node: name, Began: n.lateSince, Short: true})
-		}
+	for name, since := range h.late {
+		all = append(all, &Silence{Node: name, Began: since, Short: true})
 	}
 	for _, x := range h.arrived {
 		if x.Short && !x.Explained() && !x.Ended.Before(t) {

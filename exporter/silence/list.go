@@ -1,7 +1,6 @@
 package silence
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -54,12 +53,29 @@ func (x List) OfEachNode() List {
 	if len(x) < 2 {
 		return x
 	}
+	if len(x) <= fewSilences && !x.repeatsNode() {
+		return x
+	}
 	seen := make(map[string]bool, len(x))
 	return x.Filter(func(s *Silence) bool {
 		again := seen[s.Node]
 		seen[s.Node] = true
 		return !again
 	})
+}
+
+// fewSilences is the size up to which comparing all pairs is cheaper than a map.
+const fewSilences = 16
+
+func (x List) repeatsNode() bool {
+	for i, s := range x {
+		for _, y := range x[:i] {
+			if y.Node == s.Node {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Nodes names the nodes.
@@ -74,7 +90,12 @@ func (x List) Nodes() string {
 // ByBegan returns a copy of the silences, sorted by start and then by node.
 func ByBegan(all List) List {
 	sorted := slices.Clone(all)
-	slices.SortFunc(sorted, func(a, b *Silence) int { return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.Node, b.Node)) })
+	slices.SortFunc(sorted, func(a, b *Silence) int {
+		if began := a.Began.Compare(b.Began); began != 0 {
+			return began
+		}
+		return strings.Compare(a.Node, b.Node)
+	})
 	return sorted
 }
 
@@ -87,10 +108,10 @@ func BeganBetween(sorted List, first, last time.Time) List {
 }
 
 // LargestGroup returns the largest group of silences that began within one interval of one of them. This one must itself
-// have begun within one interval of a silence in the list `near`, which is sorted by start. Each silence in the group is
-// of a different node.
-func LargestGroup(all, near List, interval time.Duration) (most List) {
-	sorted, from, to := slices.Compact(ByBegan(all)), 0, 0
+// have begun within one interval of a silence in the list `near`. Both lists are sorted by start. Each silence in the group
+// is of a different node.
+func LargestGroup(sorted, near List, interval time.Duration) (most List) {
+	from, to := 0, 0
 	for _, s := range sorted {
 		first, last := s.Began.Add(-interval), s.Began.Add(interval)
 		for sorted[from].Began.Before(first) {

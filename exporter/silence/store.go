@@ -39,6 +39,9 @@ type Store struct {
 	lost, arrived List
 	// The map nodes holds the existing nodes with silences or late heartbeats.
 	nodes map[string]*node
+	// The map late holds the last heartbeat of the nodes that have been late since then, and whose departure was not
+	// announced.
+	late map[string]time.Time
 	starts
 }
 
@@ -126,18 +129,15 @@ func (h *Store) AfterOrLasting(t time.Time) List {
 	return append(h.After(t), older.Filter(func(s *Silence) bool { return s.IsOngoing() && !s.Explained() })...)
 }
 
-// Before returns the silences that began at t or before.
-func (h *Store) Before(t time.Time) List {
-	older, _ := h.lost.split(t)
-	return older
-}
+// All returns all silences in which nodes were lost, sorted by start.
+func (h *Store) All() List { return h.lost }
 
 // SetBackTogether returns silences of nodes whose clocks were set back. The silences began after t, and within one
 // interval of each other. These nodes probably use the same wrong time source. The result is nil for fewer than two
 // nodes.
 func (h *Store) SetBackTogether(t time.Time) List {
 	_, newer := h.lost.split(t)
-	all := newer.Filter(func(s *Silence) bool { return s.ClockBack > 0 })
+	all := ByBegan(newer.Filter(func(s *Silence) bool { return s.ClockBack > 0 }))
 	if all = LargestGroup(all, all, h.Settings.Undisturbed()); len(all) > 1 {
 		return all
 	}

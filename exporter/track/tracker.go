@@ -17,7 +17,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
-	"github.com/kubeflap/kubeflap/exporter/track/workloads"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -56,13 +55,13 @@ type parts struct {
 	classes      *classes.Classes
 	losses       *losses.Losses
 	services     *services.Services
-	workloads    *workloads.Workloads
+	workloads    *classes.Workloads
 }
 
 // New returns a Tracker that has not processed any events.
 func New(settings Settings) *Tracker {
 	t := &Tracker{parts: parts{watches: watches.New()}}
-	t.workloads = workloads.New(t.watches)
+	t.workloads = classes.NewWorkloads(t.watches)
 	t.controlPlane = controlplane.New(settings.GracePeriod, t.watches, &t.found)
 	t.nodes = nodes.New(t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })

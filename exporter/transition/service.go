@@ -23,6 +23,8 @@ type OutageStarted struct {
 	Service
 	Cause   cause.Cause
 	Trigger uint64
+	// Class is the class of the outage so far.
+	Class cause.Class
 }
 
 func (x OutageStarted) String() string { return x.says("no ready address left") + causeSuffix(x.Cause) }
@@ -34,6 +36,7 @@ type OutageEnded struct {
 	// Lasted is the time without a ready address, as kubeflap saw it.
 	Lasted time.Duration
 	Cause  cause.Cause
+	Class  cause.Class
 	// AtLeast and AtMost are the limits of this time if a watch was broken at the start or at the end. Otherwise, they
 	// equal Lasted.
 	AtLeast, AtMost time.Duration

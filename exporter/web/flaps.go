@@ -141,7 +141,7 @@ func (p *flapsPage) GraceTable() *controlplane.Table {
 func (p *flapsPage) title(every []clusterIncident) string {
 	ongoing, title := 0, "Incidents · kubeflap"
 	for _, x := range every {
-		if p.Query.MatchesCluster(x.Cluster) && x.State == string(incident.StateRunning) {
+		if p.Query.MatchesCluster(x.Cluster) && x.State == string(incident.StateOngoing) {
 			ongoing++
 		}
 	}

@@ -40,7 +40,7 @@ var elsewhere = []string{
 	"kubectl -n kubeflap rollout status ", "kubectl -n kubeflap create ", "kubectl -n kube-system get leases ", "kubectl label namespace kubeflap pod-security",
 	"kubectl delete -k .", "kubectl -n kubeflap apply --server-side -f bin/prometheusrule.yaml", "helm uninstall kubeflap --namespace kubeflap",
 	"bin/kubeflap --kubeconfig ~/.kube/config", "bin/kubeflap watch", "make demo", "sed -i 's|${VAR_PAGE}|", "bin/helm push bin/kubeflap-VERSION.tgz oci://registry.example.org/monitoring/charts", "oc create namespace ", "oc label namespace ",
-	"make build", "make image chart REGISTRY=registry.example.org/monitoring",
+	"make build", "make image chart REGISTRY=", "kubectl -n kubeflap port-forward service/kubeflap 9969",
 }
 
 // page runs or renders everything on a page. It remembers the last values and the last kustomization, because the commands
@@ -48,8 +48,12 @@ var elsewhere = []string{
 type page struct {
 	*testing.T
 	values, kustomization string
-	objects               []any
+	// variables are those that a shell has set.
+	variables []string
+	objects   []any
 }
+
+var assignment = regexp.MustCompile(`^[A-Z]+=\S+$`)
 
 // Each command and each file in the documents on installation must work, and must not install an image that does not
 // exist.
@@ -159,10 +163,13 @@ func (p *page) rendered(given any) {
 func (p *page) commands(text string) {
 	p.Helper()
 	for line := range strings.Lines(strings.NewReplacer("\\\n", " ", "|\n", "| ").Replace(text)) {
-		command, _, _ := strings.Cut(strings.TrimSpace(line), "    #")
+		command, _, _ := strings.Cut(line, "    #")
+		command = strings.TrimSpace(command)
 		switch {
+		case assignment.MatchString(command):
+			p.variables = append(p.variables, command)
 		case command == "" || slices.ContainsFunc(elsewhere, func(e string) bool { return strings.HasPrefix(command, e) }):
-		case strings.HasPrefix(command, "helm install "), strings.HasPrefix(command, "helm upgrade "), strings.HasPrefix(command, "helm template "):
+		case strings.HasPrefix(command, "helm install "), strings.HasPrefix(command, "bin/helm install "), strings.HasPrefix(command, "helm upgrade "), strings.HasPrefix(command, "helm template "):
 			p.helm(command)
 		case strings.HasPrefix(command, "kubectl apply --server-side -k ."):
 			if p.kustomization == "" {
@@ -183,11 +190,11 @@ func (p *page) helm(command string) {
 	if err := os.WriteFile(file, []byte(p.values), 0o600); err != nil {
 		p.Fatal(err)
 	}
-	command = regexp.MustCompile(`^helm (install|upgrade|template)`).ReplaceAllString(command, "bin/helm template")
-	command = regexp.MustCompile(`oci://\S+ --version VERSION`).ReplaceAllString(command, "bin/chart/kubeflap")
+	command = regexp.MustCompile(`^(bin/)?helm (install|upgrade|template)`).ReplaceAllString(command, "bin/helm template")
+	command = regexp.MustCompile(`oci://\S+ --version VERSION|bin/kubeflap-\*\.tgz`).ReplaceAllString(command, "bin/chart/kubeflap")
 	command = strings.NewReplacer("--create-namespace", "", "--values values.yaml", "--values "+file, "oc apply --server-side --filename -", "cat").Replace(command)
 	cmd := exec.CommandContext(p.Context(), "bash", "-c", "set -e -o pipefail; "+command)
-	cmd.Dir = root
+	cmd.Dir, cmd.Env = root, append(os.Environ(), p.variables...)
 	out, err := cmd.Output()
 	if err != nil {
 		p.Fatalf("%s: %v", command, err)

@@ -107,8 +107,11 @@ tests:
 `, "test", "rules")
 	series, scoped := regexp.MustCompile(`(^|[^\w:])kubeflap_\w+`), regexp.MustCompile(`(^|[^\w:])kubeflap_\w+\{namespace=~"(monitoring|monitoring\|shop)"[,}]`)
 	for _, rule := range rules(t, "{prometheusRule: {enabled: true}, scope: {namespace: shop}}") {
+		if rule.Record != "" {
+			t.Errorf("%s is recorded, and by the release of another namespace, too", rule.Record)
+		}
 		if read, own := series.FindAllString(rule.Expr.StrVal, -1), scoped.FindAllString(rule.Expr.StrVal, -1); len(read) != len(own) {
-			t.Errorf("%s%s reads %d series, but only %d of its own release:\n%s", rule.Alert, rule.Record, len(read), len(own), rule.Expr.StrVal)
+			t.Errorf("%s reads %d series, but only %d of its own release:\n%s", rule.Alert, len(read), len(own), rule.Expr.StrVal)
 		}
 	}
 }
@@ -231,7 +234,7 @@ func TestDashboards(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d dashboards, %v", len(files), err)
 	}
-	inputs := regexp.MustCompile(`(?s)\s*"__inputs": \[.*?\n  \],`)
+	inputs := regexp.MustCompile(`(?s)\s*"__inputs": \[.*?\n \],`)
 	got := map[string]string{}
 	for _, m := range all[corev1.ConfigMap](render(t, "{dashboards: {enabled: true}, links: {page: https://flaps.x/}}")) {
 		if m.Labels["grafana_dashboard"] != "1" {

@@ -73,6 +73,10 @@ func TestNameOfTheRelease(t *testing.T) {
 	} {
 		objects := renderAs(t, release[:min(len(release), 53)], "monitoring", "{}")
 		checkNames(t, objects)
+		set := the[appsv1.StatefulSet](t, renderAs(t, release[:min(len(release), 53)], "monitoring", "persistence: {enabled: true}"))
+		if revision := set.Name + "-5d9c7b6f8d"; len(validation.IsValidLabelValue(revision)) > 0 {
+			t.Errorf("the pods of the StatefulSet %s cannot have its revision as a label", set.Name)
+		}
 		if got := the[appsv1.Deployment](t, objects).Name; want != "" && got != want {
 			t.Errorf("release %s: got %s, want %s", release, got, want)
 		}

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // umbrella renders the chart as a dependency of another chart, with values of the other chart. Helm then does not remove
@@ -40,7 +42,7 @@ func TestOpenShift(t *testing.T) {
 	t.Parallel()
 	file := values(t, source+"/ci/openshift-values.yaml")
 	for name, objects := range map[string][]any{
-		"defaults": render(t, "{}"), "umbrella": umbrella(t, "enabled: true\n"), "values file": render(t, file), "umbrella with the file": umbrella(t, file),
+		"defaults": render(t, "{}"), "umbrella": umbrella(t, "enabled: true\n"), "values file": render(t, file), "no group": render(t, "persistence: {enabled: true, fsGroup: null}"), "umbrella with the file": umbrella(t, file),
 	} {
 		spec := pod(t, objects)
 		if p := spec.SecurityContext; p.RunAsUser != nil || p.RunAsGroup != nil || p.FSGroup != nil || !*p.RunAsNonRoot {
@@ -160,5 +162,27 @@ func TestPods(t *testing.T) {
 	spread := spec.TopologySpreadConstraints
 	if spec.EnableServiceLinks == nil || *spec.EnableServiceLinks || len(spread) != 1 || spread[0].LabelSelector.MatchLabels["app.kubernetes.io/instance"] != "kubeflap" {
 		t.Errorf("unexpected pod %+v", spec)
+	}
+}
+
+// A value must replace a default of the chart, even if it is empty: a route of a mesh belongs to a Service, whose group is empty.
+func TestValuesReplaceDefaults(t *testing.T) {
+	t.Parallel()
+	objects := render(t, `
+topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: []}]
+httpRoute: {enabled: true, parentRefs: [{group: "", kind: Service, name: web}, {name: gate}]}
+monitor: {enabled: true, endpoint: {honorLabels: false}}`)
+	if spread := pod(t, objects).TopologySpreadConstraints[0]; len(spread.MatchLabelKeys) > 0 || spread.LabelSelector == nil {
+		t.Errorf("unexpected constraint %+v", spread)
+	}
+	if group := pod(t, render(t, "{persistence: {enabled: true}, podSecurityContext: {fsGroup: 2000}}")).SecurityContext.FSGroup; *group != 2000 {
+		t.Errorf("the group of the files is %d, want that of the security context", *group)
+	}
+	parents := the[gatewayv1.HTTPRoute](t, objects).Spec.ParentRefs
+	if *parents[0].Group != "" || *parents[0].Kind != "Service" || *parents[1].Group != gatewayv1.GroupName || *parents[1].Kind != "Gateway" {
+		t.Errorf("unexpected parents %+v", parents)
+	}
+	if endpoint := the[monitoringv1.ServiceMonitor](t, objects).Spec.Endpoints[0]; endpoint.HonorLabels {
+		t.Errorf("unexpected endpoint %+v", endpoint)
 	}
 }

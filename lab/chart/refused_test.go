@@ -19,15 +19,21 @@ func TestRefused(t *testing.T) {
 		{`service: {nodePort: 30969}`, "service.nodePort is set, but service.type is ClusterIP"},
 		{`ingress: {enabled: true}`, "ingress.enabled is true without ingress.hosts"},
 		{`httpRoute: {enabled: true}`, "httpRoute.enabled is true without httpRoute.parentRefs"},
+		{`{hostNetwork: true, networkPolicy: {enabled: true}}`, "a NetworkPolicy does not apply to the host network"},
+		{`networkPolicy: {enabled: true, egress: []}`, "at '/networkPolicy/egress': minItems: got 0, want 1"},
 		{`probePort: 9969`, "containerPort and probePort are both 9969"},
 		{`scope: {nodes: true}`, "scope.nodes is true without scope.namespace"},
 		{`webConfig: {existingSecret: s, content: {http_server_config: {http2: false}}}`, "webConfig.content and webConfig.existingSecret are both set"},
 		{`persistence: {enabled: true, existingClaim: ours}`, "persistence.existingClaim is set with 2 replicas: only one process can write to the volume"},
+		{`{replicas: 1, persistence: {existingClaim: ours}}`, "persistence.existingClaim is set, but persistence.enabled is false"},
+		{`persistence: {storageClass: "-"}`, "'/persistence/storageClass': '-' does not match pattern"},
+		{`persistence: {size: 1K}`, "'/persistence/size': '1K' does not match pattern"},
 		{`{replicas: 1, persistence: {enabled: true}, data: {enabled: false}}`, "persistence.enabled is true, but data.enabled is false"},
 		{`{replicas: 1, persistence: {enabled: true, size: 1Gi}, data: {size: 1GiB}}`, "persistence.size is 1Gi and data.size is 1GiB"},
 		{`data: {size: 64KiB}`, "'/data/size': '64KiB' does not match pattern"},
 		{`resources: {limits: {ephemeral-storage: 10Mi}}`, "resources.limits.ephemeral-storage is 10Mi and data.size is 256MiB: the volume needs at least a quarter more"},
 		{`{resources: {limits: {ephemeral-storage: 1G}}, data: {size: 1GiB}}`, "resources.limits.ephemeral-storage is 1G and data.size is 1GiB"},
+		{`resources: {limits: {ephemeral-storage: 3e8}}`, "ephemeral-storage is 3e+08 and data.size is 256MiB"},
 		{`data: {age: 0s}`, "'/data/age': '0s' does not match pattern"},
 		{`extraArgs: [--web.enable-recordings]`, "kubeflap only serves recordings to authenticated clients"},
 		{`{extraArgs: [--web.enable-recordings], webConfig: {content: {tls_server_config: {cert_file: /c, key_file: /k}}}}`, "kubeflap only serves recordings to authenticated clients"},
@@ -35,6 +41,8 @@ func TestRefused(t *testing.T) {
 		{`webConfig: {tls: true}`, "webConfig.tls is true, but neither webConfig.existingSecret nor webConfig.content.tls_server_config is set"},
 		{`extraArgs: [--log.level=debug]`, "extraArgs: --log.level has its own value"},
 		{`{scope: {namespace: shop}, extraArgs: [--namespace=pay]}`, "extraArgs: --namespace has its own value"},
+		{`extraArgs: [--namespace=shop]`, "extraArgs: --namespace has its own value"},
+		{`monitor: {interval: 61s}`, "'/monitor/interval': '61s' does not match pattern"},
 		{`monitor: {enabled: true, endpoint: {` + bothLogins + `}}`, "monitor.endpoint sets both basicAuth and authorization, but Prometheus accepts only one"},
 		{
 			`prometheusRule: {enabled: true, alerts: {KubeflapBlind: {labels: {severity: page}}}}`,
@@ -76,5 +84,15 @@ func TestRefused(t *testing.T) {
 				t.Errorf("the message is\n%v\nwant\n%s", err, c.message)
 			}
 		})
+	}
+}
+
+// The volume is large enough, in each notation of Kubernetes.
+func TestVolumeIsLargeEnough(t *testing.T) {
+	t.Parallel()
+	for _, size := range []string{"1073741824", `"1073741824"`, "1e9", `"1e9"`, "0.5Gi", "400M", "400000k", "320Mi", "1Ti", "1P", "1Ei"} {
+		if _, err := template("resources: {limits: {ephemeral-storage: " + size + "}}"); err != nil {
+			t.Errorf("%s: %v", size, err)
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package contract
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestBlindSpots tests situations in which kubeflap cannot see everything, or in which what it sees can be mistaken.
 func TestBlindSpots(t *testing.T) {
@@ -26,7 +29,7 @@ func TestBlindSpots(t *testing.T) {
 			fires: mayFlap,
 		},
 		{
-			seen: "a spot machine is reclaimed with notice, and the controller manager restarts",
+			seen: "a spot machine is reclaimed with notice, and the controller manager marks its node 30 s late",
 			happens: func(c *cluster) {
 				n := c.nodes[c.workload("mail").pods[0].Node]
 				c.at(0, func() { c.taint(n, "aws-node-termination-handler/spot-itn"); c.drain(n) })
@@ -47,7 +50,28 @@ func TestBlindSpots(t *testing.T) {
 				maybe warning ControlPlaneFault -
 				maybe warning NodeLost *`, pages: 1,
 		},
+		{
+			seen: "twelve weak nodes of sixty are silent again and again, by turns", nodes: 60,
+			happens: weakNodes(70 * second),
+			fires:   "maybe warning NodeLost *\nmaybe warning NodeFlapping *\nmaybe warning GracePeriodTooTight -\nmaybe warning ServiceBudgetBurning *\n" + mayFlap,
+		},
+		{
+			seen: "twelve weak nodes of sixty are silent again and again, and three of them at once", nodes: 60,
+			happens: weakNodes(200 * second), pages: 1,
+			fires:   "critical NodeLost - 1m-7m\nmaybe warning NodeLost *\nmaybe warning NodeFlapping *\nmaybe warning GracePeriodTooTight -\nmaybe warning ServiceBudgetBurning *\n" + mayFlap,
+		},
 	} {
 		t.Run(x.seen, x.run)
+	}
+}
+
+// weakNodes makes twelve nodes silent again and again, 50 s after each other.
+func weakNodes(lasts time.Duration) func(*cluster) {
+	return func(c *cluster) {
+		for i := range 48 {
+			n, at := c.sorted()[i*5%60], time.Duration(i)*50*second
+			c.at(at, func() { c.silence(n) })
+			c.at(at+lasts, func() { c.returns(n) })
+		}
 	}
 }

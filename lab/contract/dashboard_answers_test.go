@@ -102,8 +102,12 @@ func story(t *testing.T, x timeline) storage.Queryable {
 			series(name, of, instance, before, value)
 		}
 		series("kubeflap_build_info", `version="1.0.0"`, instance, "1", "1")
-		for name := range foreign {
-			series(name, "", instance, "1", "1")
+		for name, m := range foreign {
+			of := ""
+			if slices.Contains(m.Labels, "le") {
+				of = `le="+Inf"`
+			}
+			series(name, of, instance, "1", "1")
 		}
 	}
 	data := promqltest.LoadedStorage(t, load.String())

@@ -13,7 +13,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// foreign lists metrics that kubeflap does not declare. They come from Prometheus or from libraries of kubeflap.
+// foreign lists metrics that kubeflap does not declare. They come from Prometheus, from libraries of
+// kubeflap, or from kube-proxy.
 var foreign = map[string]Metric{
 	"up":                            {"gauge", nil},
 	"scrape_duration_seconds":       {"gauge", nil},
@@ -22,6 +23,9 @@ var foreign = map[string]Metric{
 	"ALERTS_FOR_STATE":              {"gauge", []string{"alertname", "severity", "namespace", "service", "node"}},
 	"process_resident_memory_bytes": {"gauge", nil},
 	"process_cpu_seconds_total":     {"counter", nil},
+
+	"kubeproxy_sync_proxy_rules_last_timestamp_seconds":     {"gauge", nil},
+	"kubeproxy_network_programming_duration_seconds_bucket": {"counter", []string{"le"}},
 }
 
 // scraped adds the metrics that kubeflap does not declare, and the labels of the targets.

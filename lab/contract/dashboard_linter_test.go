@@ -203,6 +203,9 @@ func lintRateInterval(node parser.Node, _ []parser.Node) error {
 func lintMatcher(name string) func(panel, target, parser.Expr) error {
 	return func(_ panel, _ target, expr parser.Expr) error {
 		for _, matchers := range parser.ExtractSelectors(expr) {
+			if slices.ContainsFunc(matchers, isOfKubeProxy) {
+				continue // kube-proxy is another target than kubeflap
+			}
 			if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool {
 				return m.Name == name && m.Type == labels.MatchRegexp && m.Value == "$"+name
 			}) {
@@ -211,6 +214,10 @@ func lintMatcher(name string) func(panel, target, parser.Expr) error {
 		}
 		return nil
 	}
+}
+
+func isOfKubeProxy(m *labels.Matcher) bool {
+	return m.Name == labels.MetricName && strings.HasPrefix(m.Value, "kubeproxy_")
 }
 
 // lintCounter allows a counter without rate or increase only as an operand of "and", "unless" or a difference, because

@@ -175,7 +175,6 @@ func (c *cluster) boots(n *node) {
 	c.podsOn(n, func(w *workload, p *event.Pod) {
 		x := &p.Containers[0]
 		x.ID, x.Restarts, x.Started = boot, x.Restarts+1, c.now
-		p.Ready.Reason = "ContainersNotReady"
 		c.setReady(w, p, event.StatusFalse)
 		c.in(c.between(8*time.Second, 20*time.Second), func() { c.setReady(w, p, event.StatusTrue) })
 	})

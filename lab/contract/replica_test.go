@@ -67,6 +67,9 @@ func (r *replica) begin() {
 // restart stops the replica. A new process starts later. With keep, it replays the events that the old one recorded.
 func (r *replica) restart(away time.Duration, keep bool) {
 	r.stopped = true
+	for _, k := range slices.Concat(event.Kinds(), event.OptionalKinds()) {
+		r.recorded = append(r.recorded, event.Event{Seen: r.cluster.now, Kind: k, Type: event.Down, Reason: event.ReasonNotRunning})
+	}
 	r.cluster.in(away, func() {
 		r.begin()
 		if keep {

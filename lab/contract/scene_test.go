@@ -88,7 +88,7 @@ func (x *scene) tell(t *testing.T) (all []*server) {
 		}
 		all = append(all, &server{evaluator: newEvaluator(t), interval: interval})
 	}
-	end := slices.MaxFunc(c.busy, time.Time.Compare).Add(cmp.Or(x.lasts, 30*time.Minute))
+	end := x.end(c)
 	for at := c.zero.Add(-c.zero.Sub(c.now).Truncate(5 * time.Second)); at.Before(end); at = at.Add(5 * time.Second) {
 		since, busy := at.Sub(c.zero), c.isBusy(at)
 		if x.since != 0 && since < x.since {
@@ -108,6 +108,11 @@ func (x *scene) tell(t *testing.T) (all []*server) {
 		}
 	}
 	return all
+}
+
+// end returns the time at which the story of a cluster ends.
+func (x *scene) end(c *cluster) time.Time {
+	return slices.MaxFunc(c.busy, time.Time.Compare).Add(cmp.Or(x.lasts, 30*time.Minute))
 }
 
 func (s *server) period(busy bool) time.Duration {

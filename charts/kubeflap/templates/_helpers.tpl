@@ -2,14 +2,15 @@
 {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* A Service's name must start with a letter and contain no dots. A release's name may not comply. */ -}}
+{{- /* A Service's name must start with a letter and contain no dots. A release's name may not comply. The pods of a StatefulSet have its name and a hash
+in a label, so a longer name would create none. */ -}}
 {{- define "kubeflap.fullname" -}}
 {{- $name := .Values.fullnameOverride -}}
 {{- if not $name -}}
   {{- $name = contains (include "kubeflap.name" .) .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name (include "kubeflap.name" .)) | replace "." "-" -}}
   {{- $name = regexMatch "^[0-9]" $name | ternary (printf "%s-%s" .Chart.Name $name) $name -}}
 {{- end -}}
-{{ $name | trunc 63 | trimSuffix "-" }}
+{{ $name | trunc 52 | trimSuffix "-" }}
 {{- end }}
 
 {{- define "kubeflap.namespace" -}}
@@ -77,11 +78,13 @@ annotations:
 {{ and .Values.persistence.enabled (not .Values.persistence.existingClaim) | ternary "StatefulSet" "Deployment" }}
 {{- end }}
 
-{{- /* Bytes of a size such as 256MiB, 512Mi or 1G. */ -}}
+{{- /* Bytes of a size such as 256MiB, 512Mi, 1G or 1e9. */ -}}
 {{- define "kubeflap.bytes" -}}
-{{- $base := regexMatch "^[0-9.]+[kKMGT]?$" . | ternary 1000.0 1024.0 -}}
-{{- $bytes := regexFind "^[0-9.]+" . | float64 -}}
-{{- range until (get (dict "k" 1 "K" 1 "M" 2 "G" 3 "T" 4) (regexFind "[kKMGT]" .) | int) -}}
+{{- $number := regexFind "^[0-9.]+([eE][-+]?[0-9]+)?" . -}}
+{{- $unit := trimPrefix $number . -}}
+{{- $base := regexMatch "[iB]" $unit | ternary 1024.0 1000.0 -}}
+{{- $bytes := float64 $number -}}
+{{- range until (get (dict "k" 1 "K" 1 "M" 2 "G" 3 "T" 4 "P" 5 "E" 6) (trunc 1 $unit) | int) -}}
   {{- $bytes = mulf $bytes $base -}}
 {{- end -}}
 {{- $bytes -}}
@@ -103,6 +106,9 @@ annotations:
 {{- if and $v.httpRoute.enabled (not $v.httpRoute.parentRefs) -}}
   {{- fail "httpRoute.enabled is true without httpRoute.parentRefs: no Gateway would use it" -}}
 {{- end -}}
+{{- if and $v.hostNetwork $v.networkPolicy.enabled -}}
+  {{- fail "networkPolicy.enabled and hostNetwork are both true: a NetworkPolicy does not apply to the host network" -}}
+{{- end -}}
 {{- if and $v.scope.nodes (not $v.scope.namespace) -}}
   {{- fail "scope.nodes is true without scope.namespace: the default scope already includes the nodes" -}}
 {{- end -}}
@@ -116,7 +122,8 @@ annotations:
 {{- if and (has "--web.enable-recordings" $v.extraArgs) (not $login) -}}
   {{- fail "extraArgs: kubeflap only serves recordings to authenticated clients: set webConfig with basic_auth_users or client_auth_type, or remove --web.enable-recordings" -}}
 {{- end -}}
-{{- range $own := include "kubeflap.args" . | fromYamlArray -}}
+{{- /* Another scope than that of the permissions and the rules would not fit, even if the values have none. */ -}}
+{{- range $own := append (include "kubeflap.args" . | fromYamlArray) "--namespace" -}}
   {{- $flag := splitList "=" $own | first -}}
   {{- range $v.extraArgs -}}
     {{- if and (eq $flag (splitList "=" . | first)) (ne $flag "--web.listen-address") -}}
@@ -138,6 +145,9 @@ annotations:
 {{- $name := $v.persistence.enabled | ternary "persistence.size" "resources.limits.ephemeral-storage" -}}
 {{- if and $v.persistence.enabled (not $v.data.enabled) -}}
   {{- fail "persistence.enabled is true, but data.enabled is false: no data would be stored" -}}
+{{- end -}}
+{{- if and $v.persistence.existingClaim (not $v.persistence.enabled) -}}
+  {{- fail "persistence.existingClaim is set, but persistence.enabled is false: the claim would not be used" -}}
 {{- end -}}
 {{- if and $v.persistence.enabled $v.persistence.existingClaim (gt (int $v.replicas) 1) -}}
   {{- fail (printf "persistence.existingClaim is set with %d replicas: only one process can write to the volume, so set replicas to 1" (int $v.replicas)) -}}

@@ -1,4 +1,5 @@
-{{- /* The rule groups in rules/, with the changes from the values. */ -}}
+{{- /* The rule groups in rules/, with the changes from the values. A release that watches one namespace does not record totals of the
+cluster, because several releases would record the same series. */ -}}
 {{- define "kubeflap.groups" -}}
 {{- $root := . -}}
 {{- $groups := list -}}
@@ -13,7 +14,7 @@
       {{- $changed := include "kubeflap.rule" (dict "root" $root "group" $group.name "rule" $rule) | fromYaml -}}
       {{- if $changed -}}{{- $rules = append $rules $changed -}}{{- end -}}
     {{- end -}}
-    {{- if $rules -}}{{- $groups = append $groups (set $group "rules" $rules) -}}{{- end -}}
+    {{- if and $rules (not (and $root.Values.scope.namespace (eq $group.name "kubeflap-fleet"))) -}}{{- $groups = append $groups (set $group "rules" $rules) -}}{{- end -}}
   {{- end -}}
 {{- end -}}
 {{- concat $groups (default list .Values.prometheusRule.extraGroups) | toYaml -}}

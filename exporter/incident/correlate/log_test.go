@@ -55,7 +55,7 @@ func TestLossesFollowTheWorkload(t *testing.T) {
 	s.at(1).sees(transition.PodReadyChanged{At: s.is(), Pod: ofWeb("pod-1").Pod, From: event.StatusTrue, To: event.StatusFalse, Cause: cause.ProbeFailed})
 	s.at(1.1).loses(cause.ProbeFailed, "pod-1").at(2).loses(cause.ProbeFailed, "pod-2")
 	x := s.only()
-	is(t, x, incident.StateRunning, incident.ScopeWorkload, cause.ProbeFailed, "Deployment/web")
+	is(t, x, incident.StateOngoing, incident.ScopeWorkload, cause.ProbeFailed, "Deployment/web")
 	equal(t, "summary", x.Summary, "Readiness probes failed in pods of Deployment shop/web; shop/web lost 2 ready addresses.")
 	equal(t, "evidence", x.Evidence[0].Text, "pod shop/pod-1: Ready turned from True to False")
 	s.at(5).regains("pod-1", "pod-2")
@@ -100,7 +100,7 @@ func TestAnOutageWhoseEndIsNotReportedEndsWithTheNext(t *testing.T) {
 func TestAnOutageWithoutALossIsAnIncidentOfTheService(t *testing.T) {
 	s := newScenario(t)
 	s.at(1).outage().at(10)
-	is(t, s.only(), incident.StateRunning, incident.ScopeService, cause.Unknown, "web")
+	is(t, s.only(), incident.StateOngoing, incident.ScopeService, cause.Unknown, "web")
 	s.sees(transition.ServiceRemoved{At: s.is(), Service: shopWeb})
 	equal(t, "removed with its Service", s.only().State, incident.StateRecovered)
 }
@@ -109,7 +109,7 @@ func TestAnAddressThatReturnsAfterTheEndChangesNothing(t *testing.T) {
 	s := newScenario(t)
 	s.at(60).outage().removes(cause.ManualWrite, "pod-1").at(61).adds("pod-2").outageOver(1)
 	ended := s.at(60 + 130).only()
-	equal(t, "state", ended.State, incident.StateEnded)
+	equal(t, "state", ended.State, incident.StateResolved)
 	s.adds("pod-1")
 	if x := s.only(); !reflect.DeepEqual(x, ended) {
 		t.Errorf("it has become\n%+v\nand was\n%+v", x, ended)
@@ -120,7 +120,7 @@ func TestARolloutThatTakesAllAddressesIsAnIncident(t *testing.T) {
 	s := newScenario(t)
 	s.at(1).removes(cause.PodDeleted, "pod-1").at(2).removes(cause.PodDeleted, "pod-2").outage()
 	x := s.only()
-	is(t, x, incident.StateRunning, incident.ScopeWorkload, cause.PodDeleted, "Deployment/web")
+	is(t, x, incident.StateOngoing, incident.ScopeWorkload, cause.PodDeleted, "Deployment/web")
 	equal(t, "what went before counts", x.Lost, 2)
 	equal(t, "start", x.Start, zero.Add(seconds(1)))
 }
@@ -129,7 +129,7 @@ func TestAnInPlaceUpdateThatDoesNotRecoverIsAnIncident(t *testing.T) {
 	s := newScenario(t)
 	s.at(1).loses(cause.InPlaceUpdate, "pod-1").at(60).none()
 	s.at(125)
-	is(t, s.only(), incident.StateRunning, incident.ScopeWorkload, cause.InPlaceUpdate, "Deployment/web")
+	is(t, s.only(), incident.StateOngoing, incident.ScopeWorkload, cause.InPlaceUpdate, "Deployment/web")
 }
 
 func TestASelectorThatLosesAddressesIsAnIncident(t *testing.T) {

@@ -20,11 +20,11 @@ func TestOneLateNodeIsAnIncidentOfThatNode(t *testing.T) {
 	s.at(50.1).loses(cause.NodeHeartbeatLost, "pod-1", "pod-2")
 	s.at(55)
 	x := s.only()
-	is(t, x, incident.StateRunning, incident.ScopeNode, cause.NodeHeartbeatLost, "node-1")
+	is(t, x, incident.StateOngoing, incident.ScopeNode, cause.NodeHeartbeatLost, "node-1")
 	equal(t, "longest interval so far", x.Numbers.LongestInterval, seconds(45))
 
 	s.at(60).returns(50, "node-1").turns("node-1", event.StatusUnknown, event.StatusTrue)
-	equal(t, "state with addresses out", s.only().State, incident.StateRunning)
+	equal(t, "state with addresses out", s.only().State, incident.StateOngoing)
 	s.at(65).regains("pod-1", "pod-2")
 	s.at(66)
 	x = s.only()
@@ -36,7 +36,7 @@ func TestOneLateNodeIsAnIncidentOfThatNode(t *testing.T) {
 	if !strings.Contains(x.Remedy, "set the kube-controller-manager's --node-monitor-grace-period to 100s. It is currently 40s, and the longest interval was 50s") {
 		t.Error(x.Remedy)
 	}
-	equal(t, "state after a while", s.at(65+121).only().State, incident.StateEnded)
+	equal(t, "state after a while", s.at(65+121).only().State, incident.StateResolved)
 }
 
 func TestAFlapSoonAfterIsTheSameIncidentAndALaterOneIsNot(t *testing.T) {
@@ -49,7 +49,7 @@ func TestAFlapSoonAfterIsTheSameIncidentAndALaterOneIsNot(t *testing.T) {
 	s.at(300).misses(40, "node-1")
 	all := s.Incidents(s.now)
 	equal(t, "incidents", len(all), 2)
-	equal(t, "running on top", all[0].State, incident.StateRunning)
+	equal(t, "running on top", all[0].State, incident.StateOngoing)
 	equal(t, "the first has ended", all[1].ID, first)
 }
 
@@ -62,14 +62,14 @@ func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
 	equal(t, "two nodes are two incidents", len(s.Incidents(s.now)), 2)
 	s.at(55).misses(40, "node-3")
 	x := s.only()
-	is(t, x, incident.StateRunning, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "control plane")
+	is(t, x, incident.StateOngoing, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "control plane")
 	equal(t, "it keeps the ID of the first node", x.ID, first)
 	equal(t, "and knows those of the others", len(x.Also), 2)
 
 	s.at(58).misses(40, "node-4")
 	equal(t, "another joins", len(s.only().Nodes), 4)
 	s.at(80).returns(70, "node-1", "node-2", "node-3")
-	equal(t, "one is still out", s.only().State, incident.StateRunning)
+	equal(t, "one is still out", s.only().State, incident.StateOngoing)
 	s.at(81).returns(63, "node-4")
 	x = s.only()
 	equal(t, "all are back", x.End, s.now)
@@ -107,7 +107,7 @@ func TestANodeThatStaysAwayHasItsOwnIncidentDespiteAShortGracePeriod(t *testing.
 	s.at(40)
 	all := s.Incidents(s.now)
 	equal(t, "incidents", len(all), 2)
-	is(t, all[0], incident.StateRunning, incident.ScopeNode, cause.NodeHeartbeatLost, "node-1")
+	is(t, all[0], incident.StateOngoing, incident.ScopeNode, cause.NodeHeartbeatLost, "node-1")
 	is(t, all[1], incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
 }
 
@@ -118,13 +118,13 @@ func TestANewNodeThatIsNotReadyYetIsNoIncident(t *testing.T) {
 func TestAKubeletRestartIsOfTheNode(t *testing.T) {
 	s := newScenario(t)
 	s.at(1).loses(cause.KubeletRestart, "pod-1")
-	is(t, s.only(), incident.StateRunning, incident.ScopeNode, cause.KubeletRestart, "node-1")
+	is(t, s.only(), incident.StateOngoing, incident.ScopeNode, cause.KubeletRestart, "node-1")
 }
 
 func TestANodeThatReportsItselfNotReadyIsOfTheNode(t *testing.T) {
 	s := newScenario(t)
 	s.at(1).turns("node-1", event.StatusTrue, event.StatusFalse).at(2).loses(cause.NodeNotReady, "pod-1")
-	is(t, s.only(), incident.StateRunning, incident.ScopeNode, cause.NodeNotReady, "node-1")
+	is(t, s.only(), incident.StateOngoing, incident.ScopeNode, cause.NodeNotReady, "node-1")
 }
 
 func TestTurnsToFalseDoNotCountAsUnknown(t *testing.T) {

@@ -56,7 +56,7 @@ func TestTheWordsOfTheKubeletAreKeptAfterTheRecovery(t *testing.T) {
 	b.at(200).is(event.Modified, says(200, "", old))
 	b.at(500)
 	x = b.only(t)
-	equal(t, "state", x.State, incident.StateEnded)
+	equal(t, "state", x.State, incident.StateResolved)
 	want := `node-1: the kubelet itself reports Ready=False: KubeletNotReady: PLEG is not healthy: pleg was last seen active 3m1.2s ago; threshold is 3m0s; at last KubeletNotReady: [container runtime is down, PLEG is not healthy: pleg was last seen active 3m21.2s ago; threshold is 3m0s]
 node-1: condition DiskPressure turned True: Because: kubelet has disk pressure
 node-1: Ready again after 100s

@@ -23,9 +23,10 @@ type service struct {
 	// The list losses holds the Service's recent losses of addresses. The field lossAt is the time of the newest loss.
 	losses []serviceLoss
 	lossAt time.Time
-	// The field outage is the start of the ongoing outage, or zero if there is none. The field record is the outage's
+	// The field outage is the start of the ongoing outage, or zero if there is none. It has the class. The field record is the outage's
 	// incident, or nil while the incident is unknown.
 	outage  time.Time
+	class   cause.Class
 	trigger uint64
 	record  *ledger.Record
 	span    *incident.Span
@@ -126,9 +127,9 @@ func (l *services) outageStarted(x transition.OutageStarted) {
 	if !s.outage.IsZero() {
 		// The end of the previous outage was not reported.
 		l.claim(x.Service, s, cause.Unknown)
-		l.endOutage(x.Service, s, x.Time, incident.OutageEnded, 0, x.Time.Sub(s.outage))
+		l.endOutage(x.Service, s, x.Time, incident.OutageEnded, s.class, 0, x.Time.Sub(s.outage))
 	}
-	s.outage, s.trigger = x.Time, x.Trigger
+	s.outage, s.trigger, s.class = x.Time, x.Trigger, x.Class
 	if r := s.recordOf(x.Time, x.Cause); r != nil {
 		l.beginOutage(x.Service, s, r)
 		return
@@ -144,7 +145,9 @@ func (l *services) beginOutage(x transition.Service, s *service, r *ledger.Recor
 	s.record = r
 	l.Show(r)
 	r.Outages++
-	r.EffectOn(x).Outages++
+	effect := r.EffectOn(x)
+	effect.Outages++
+	effect.Classes[s.class]++
 	r.Open[incident.OpenOutage(x)] = s.outage
 	s.span = r.Timeline.Begin(incident.TrackOutage, x.Namespace+"/"+x.Name, s.outage)
 	l.Note(r, incident.Entry{Kind: incident.OutageStarted, Time: s.outage, Service: x})
@@ -204,19 +207,21 @@ func (s *service) endWait(t time.Time) {
 func (l *services) outageEnded(x transition.OutageEnded) {
 	s := l.named(x.Service)
 	if s.outage.IsZero() {
-		s.outage = x.Time.Add(-x.Lasted)
+		s.outage, s.class = x.Time.Add(-x.Lasted), x.Class
 	}
 	l.claim(x.Service, s, x.Cause)
-	l.endOutage(x.Service, s, x.Time, incident.OutageEnded, x.AtLeast, x.AtMost)
+	l.endOutage(x.Service, s, x.Time, incident.OutageEnded, x.Class, x.AtLeast, x.AtMost)
 }
 
-// endOutage ends an outage. It lasted from atLeast to atMost.
-func (l *services) endOutage(x transition.Service, s *service, t time.Time, how incident.EntryKind, atLeast, atMost time.Duration) {
+// endOutage ends an outage of a class. It lasted from atLeast to atMost.
+func (l *services) endOutage(x transition.Service, s *service, t time.Time, how incident.EntryKind, class cause.Class, atLeast, atMost time.Duration) {
 	r := s.record.Root()
 	lasted := max(t.Sub(s.outage), 0)
 	r.OutageTime += lasted
 	effect := r.EffectOn(x)
 	effect.OutageTime += lasted
+	effect.Classes[s.class]--
+	effect.Classes[class]++
 	effect.AtLeast, effect.AtMost = effect.AtLeast+atLeast, effect.AtMost+atMost
 	delete(r.Open, incident.OpenOutage(x))
 	s.span = s.span.Close(t)

@@ -35,7 +35,7 @@ func later(a, b time.Time) time.Time {
 func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 	if s := l.lately[x.Service]; s != nil {
 		if s.record != nil && !s.outage.IsZero() {
-			l.endOutage(x.Service, s, x.Time, incident.ServiceRemoved, max(x.Earliest.Sub(s.outage), 0), x.Time.Sub(s.outage))
+			l.endOutage(x.Service, s, x.Time, incident.ServiceRemoved, s.class, max(x.Earliest.Sub(s.outage), 0), x.Time.Sub(s.outage))
 		}
 		delete(l.lately, x.Service)
 	}

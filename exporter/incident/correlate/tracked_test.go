@@ -151,7 +151,7 @@ func (b *tracked) runsNo(t *testing.T) []incident.Incident {
 		t.Error("no incident")
 	}
 	for _, x := range all {
-		if x.State != incident.StateEnded {
+		if x.State != incident.StateResolved {
 			t.Errorf("an hour later: %s %s", x.State, x.Summary)
 		}
 	}
@@ -294,7 +294,7 @@ func (b *tracked) checkOutages(t *testing.T, seed uint64, at float64) {
 	lossesComeFirst(t, b.found)
 	for _, x := range incidents {
 		outages, spent = outages+x.Outages, spent+x.OutageTime
-		if x.State == incident.StateRunning {
+		if x.State == incident.StateOngoing {
 			t.Errorf("seed %d: still running: %s", seed, x.Summary)
 		}
 	}
@@ -398,5 +398,5 @@ func TestWritersThatUndoEachOtherAreForeignWriters(t *testing.T) {
 	equal(t, "summary", strings.HasPrefix(x.Summary, "Two writers undo each other's changes to the addresses of Service shop/web"), true)
 	equal(t, "reason", x.Considered[1].Because, "helm and operator undo each other's changes to Endpoints web")
 	equal(t, "state", x.State, incident.StateRecovered)
-	equal(t, "later", b.asOf(200)[0].State, incident.StateEnded)
+	equal(t, "later", b.asOf(200)[0].State, incident.StateResolved)
 }

@@ -90,7 +90,7 @@ func TestWhatKubeflapDidNotSee(t *testing.T) {
 				t.Errorf("%q is not in %q; %v", c.says, x.Summary, x.Considered)
 			}
 			if x.Withdrawn != "" {
-				equal(t, "withdrawn", x.State, incident.StateEnded)
+				equal(t, "withdrawn", x.State, incident.StateResolved)
 				equal(t, "resolved", len(s.Standings(s.now).Resolved), 0)
 			}
 		})

@@ -29,7 +29,7 @@ func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
 	seen, nodeTime := l.Silences.Seen(l.now, nodes)
 	return &judge.NodeLoss{
 		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.Late(l.now.Add(-time.Hour)),
-		Older: l.Silences.Before(l.now.Add(-time.Hour)), Now: l.now, Nodes: nodes,
+		Day: l.Silences.All(), Now: l.now, Nodes: nodes,
 		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Settings.Undisturbed(), Rate: judge.Rate{Silences: seen, NodeTime: nodeTime},
 		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.Silences.Upgrades,
 	}
@@ -77,6 +77,7 @@ func (l *Ledger) review(t time.Time) {
 		nodes = max(nodes, r.KnownNodes)
 	}
 	f := l.NodeLoss(nil, nodes)
+	l.InTurn(judge.SuccessiveSilences(f), l.now)
 	reviewed, again := 0, false
 	for _, r := range slices.Backward(l.shown) {
 		if !r.IsAboutNodes() || r.Settled || r.withdrawn || t.Sub(r.touched) > reviewFor {
@@ -90,7 +91,7 @@ func (l *Ledger) review(t time.Time) {
 		again = true
 	}
 	l.revisit(f, t)
-	l.judgeShort(l.NodeLoss(nil, l.Silences.Nodes))
+	l.judgeShort(f.Late)
 	if again {
 		l.Timers.Schedule(&l.reviews.timer, t.Add(reviewEvery))
 	}
@@ -119,16 +120,26 @@ func (l *Ledger) HeartbeatWasLate(node string, t time.Time, interval time.Durati
 }
 
 // judgeShort decides whether the short silences of the last hour have a shared cause, or whether each node itself is at
-// fault. They belong to no incident. The parameter f holds the current facts about the cluster.
-func (l *Ledger) judgeShort(f *judge.NodeLoss) {
-	for _, x := range f.Late {
-		if x.IsOngoing() || x.Judgement != nil && x.Judgement.Verdict() == verdict.SharedPath {
-			continue
+// fault. They belong to no incident.
+func (l *Ledger) judgeShort(late silence.List) {
+	isOver := func(x *silence.Silence) bool { return x.Short && !x.IsOngoing() }
+	isOpen := func(x *silence.Silence) bool {
+		return isOver(x) && (x.Judgement == nil || x.Judgement.Verdict() != verdict.SharedPath)
+	}
+	if late = late.Filter(isOpen); len(late) == 0 {
+		return
+	}
+	f := l.NodeLoss(nil, l.Silences.Nodes)
+	for _, x := range late {
+		if !isOpen(x) {
+			continue // it has been judged with another one
 		}
-		f.Silences = silence.List{x}
-		switch x.Judgement = nil; judge.SharedPathAnswer(f) {
+		x.Judgement, f.Silences = nil, silence.List{x}
+		switch is, with := judge.SharedPathAnswer(f); is {
 		case verdict.Yes:
-			x.Judgement = silence.NewJudgement(verdict.SharedPath)
+			for _, x := range append(with.Filter(isOver), x) {
+				x.Judgement = silence.NewJudgement(verdict.SharedPath)
+			}
 		case verdict.No:
 			x.Judgement = silence.NewJudgement(verdict.Node)
 		case verdict.Unknown:
@@ -139,14 +150,14 @@ func (l *Ledger) judgeShort(f *judge.NodeLoss) {
 // revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It considers
 // only undecided verdicts and, if nodes fell silent one after another, verdicts that blame a single node.
 func (l *Ledger) revisit(f *judge.NodeLoss, t time.Time) {
-	inTurn, revisited := judge.SuccessiveSilences(f) != nil, 0
+	revisited := 0
 	for _, r := range slices.Backward(l.shown) {
 		n := len(r.Silences)
 		if n == 0 || r.final == nil || r.withdrawn || r.Silences[n-1].Began.Before(t.Add(-time.Hour)) {
 			continue
 		}
 		open := r.final.Verdict == verdict.Undecided
-		if revisited++; revisited > maxReviewed || !open && !(inTurn && r.final.Verdict == verdict.Node) {
+		if revisited++; revisited > maxReviewed || !open && (r.final.Verdict != verdict.Node || judge.SuccessiveSilences(f) == nil) {
 			continue
 		}
 		f.Silences = r.Silences

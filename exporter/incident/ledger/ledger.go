@@ -32,6 +32,10 @@ type Ledger struct {
 	// LeaseBreak is the last break of the Lease watch.
 	LeaseBreak judge.Break
 
+	// InTurn is called at a review of the verdicts, with the silences of nodes that fell silent one after another, unless
+	// chance may explain them.
+	InTurn func(shared silence.List, t time.Time)
+
 	size int
 	// stopped is the time of the last call of Stopped. The list blind holds the spans that began then, one for each
 	// incident that was ongoing.
@@ -220,6 +224,7 @@ func (l *Ledger) OpenAddress(r *Record, x incident.Open, t time.Time) {
 func (l *Ledger) WithdrawIfEmpty(r *Record, t time.Time) {
 	if r.IsAboutNodes() && len(r.Silences) == 0 && r.Turned == 0 && r.Lost == 0 && !r.Ongoing() {
 		r.withdrawn, r.recovered = true, t
+		r.Withdraw()
 		l.Settle(r)
 		l.makeRoom()
 	}

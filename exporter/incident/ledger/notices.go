@@ -37,16 +37,16 @@ func (n *notifier) mark(r *Record) {
 func (n *notifier) report(r *Record, t time.Time) (kind incident.NoticeKind) {
 	was, state := r.reported, r.state(t)
 	switch {
-	case was.state == incident.StateEnded:
+	case was.state == incident.StateResolved:
 		return 0
 	case was.state == "":
 		kind = incident.Started
-		if state == incident.StateEnded {
+		if state == incident.StateResolved {
 			state, n.checkAll = incident.StateRecovered, true // the next call of Notices reports the end
 		}
-	case state == incident.StateEnded:
+	case state == incident.StateResolved:
 		kind = incident.Ended
-	case was.state == incident.StatePending && state == incident.StateRunning, was.kind != r.Kind, was.cause != r.Cause:
+	case was.state == incident.StatePending && state == incident.StateOngoing, was.kind != r.Kind, was.cause != r.Cause:
 		kind = incident.Changed
 	}
 	r.reported = reported{state, r.Kind, r.Cause}
@@ -78,10 +78,10 @@ func (q *Reader) LastNotices(t time.Time) []incident.Notice {
 	defer unlock()
 	all := l.notifier.takeDeparted()
 	for _, r := range l.shown {
-		if r.reported.state == incident.StateEnded {
+		if r.reported.state == incident.StateResolved {
 			continue
 		}
-		r.reported.state = incident.StateEnded
+		r.reported.state = incident.StateResolved
 		kind := incident.Ended
 		if r.isOpen() && !r.Settled {
 			kind = incident.Ongoing
@@ -101,7 +101,7 @@ func (n *notifier) takeDeparted() []incident.Notice {
 // has not been reported, or if the end has already been reported. The parameter `into` is the incident into which r was
 // merged, or nil.
 func (l *Ledger) depart(r *Record, kind incident.NoticeKind, into *Record) {
-	if r.reported.state == "" || r.reported.state == incident.StateEnded {
+	if r.reported.state == "" || r.reported.state == incident.StateResolved {
 		return
 	}
 	n := incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())}

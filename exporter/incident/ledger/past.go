@@ -113,7 +113,7 @@ func (q *Earlier) resume(r *Record, now time.Time) {
 func (q *Reader) Forget(t time.Time, drop func(incident.Incident) bool) {
 	l, unlock := q.at(t)
 	defer unlock()
-	l.shown = slices.DeleteFunc(l.shown, func(r *Record) bool { return r.state(l.now) == incident.StateEnded && drop(l.outline(r)) })
+	l.shown = slices.DeleteFunc(l.shown, func(r *Record) bool { return r.state(l.now) == incident.StateResolved && drop(l.outline(r)) })
 }
 
 // StartCounting sets the counters of resolved incidents to zero. The incidents stay.

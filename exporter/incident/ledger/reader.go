@@ -53,7 +53,7 @@ func (l *Ledger) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 // outline returns a copy of an incident as of now, without the fields that Overview omits.
 func (l *Ledger) outline(r *Record) incident.Incident {
 	x := incident.Incident{ID: r.id, Also: slices.Clone(r.also), Start: r.Start, State: r.state(l.now), Decision: l.decide(r)}
-	if x.State == incident.StateRecovered || x.State == incident.StateEnded {
+	if x.State == incident.StateRecovered || x.State == incident.StateResolved {
 		if x.End = r.recovered; x.End.IsZero() {
 			x.End = l.now
 		}
@@ -141,7 +141,7 @@ func (q *Reader) Standings(t time.Time) Standings {
 	s := Standings{Nodes: map[incident.Resolution]int{}, Resolved: maps.Clone(l.resolved), GracePeriod: l.graceFacts()}
 	lost := map[incident.Resolution]map[string]bool{}
 	for _, r := range l.shown {
-		if r.withdrawn || r.state(l.now) == incident.StateEnded && l.now.Sub(r.recovered) > standsFor {
+		if r.withdrawn || r.state(l.now) == incident.StateResolved && l.now.Sub(r.recovered) > standsFor {
 			continue
 		}
 		x := l.outline(r)

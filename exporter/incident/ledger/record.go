@@ -79,13 +79,13 @@ func (r *Record) state(t time.Time) incident.State {
 	switch {
 	case r.Settled && r.isOpen():
 		// Newer incidents have displaced this one.
-		return incident.StateEnded
+		return incident.StateResolved
 	case r.Ongoing():
-		return incident.StateRunning
+		return incident.StateOngoing
 	case r.Conflict:
 		return incident.StatePending
 	case r.HasEndedBy(t):
-		return incident.StateEnded
+		return incident.StateResolved
 	}
 	return incident.StateRecovered
 }

@@ -48,7 +48,7 @@ func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
 		c.do(&l.Silences)
 		l.now = at(400)
 		l.Silences.Nodes = 9
-		l.judgeShort(l.NodeLoss(nil, 9))
+		l.judgeShort(l.NodeLoss(nil, 9).Late)
 		var all []string
 		for _, x := range l.Silences.Sums(l.now) {
 			all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s", x.Verdict, x.Reason))+fmt.Sprintf(" %d %g", x.Count, x.Last.Sub(zero).Seconds()))

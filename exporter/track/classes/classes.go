@@ -1,4 +1,5 @@
-// Package classes decides the classes of the losses and outages of Services, and counts them once their class is final.
+// Package classes decides the classes of the losses and outages of Services, and counts them once their class is final. It
+// tracks the Deployments and StatefulSets for that.
 package classes
 
 import (
@@ -9,7 +10,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
-	"github.com/kubeflap/kubeflap/exporter/track/workloads"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -20,25 +20,13 @@ type nodeFacts interface {
 	AnnouncedFailure(node string, why cause.Cause, t time.Time) string
 }
 
-// workloadFacts lists the methods of package workloads that this package calls.
-type workloadFacts interface {
-	// Wants returns the number of replicas that the workload should have.
-	Wants(w event.WorkloadName) (replicas int32, known bool)
-	// Updated returns the time at which the workload's template last changed, if that is not before `since`.
-	Updated(w event.WorkloadName, since time.Time) (at time.Time, ok bool)
-	// ScaledDown reports whether the workload gave up a pod because its replicas fell after `since`.
-	ScaledDown(w event.WorkloadName, pod event.UID, since time.Time) bool
-	// DemandFor returns the demand of the workloads whose pods a Service selects.
-	DemandFor(namespace string, selector pods.Selector) workloads.Demand
-}
-
 // Classes decides the classes of losses and outages. A class can change until it is final. The counters include a loss
 // or an outage once its class is final, so they never have to be corrected.
 type Classes struct {
 	watches   *watches.Watches
 	pods      *pods.Pods
 	nodes     nodeFacts
-	workloads workloadFacts
+	workloads *Workloads
 	// ReadFrom is the resource from which address states are read.
 	ReadFrom event.Kind
 
@@ -54,7 +42,7 @@ type Classes struct {
 }
 
 // New returns an empty Classes.
-func New(watches *watches.Watches, pods *pods.Pods, nodes nodeFacts, workloads workloadFacts) *Classes {
+func New(watches *watches.Watches, pods *pods.Pods, nodes nodeFacts, workloads *Workloads) *Classes {
 	return &Classes{watches: watches, pods: pods, nodes: nodes, workloads: workloads, byOwner: map[event.WorkloadName][]*Loss{}}
 }
 

@@ -81,7 +81,7 @@ func (q *Classes) classOf(l *Loss) (is cause.Class, final bool) {
 	return cause.Unplanned, !same.Before(t)
 }
 
-func wantsNone(all workloadFacts, w event.WorkloadName) bool {
+func wantsNone(all *Workloads, w event.WorkloadName) bool {
 	replicas, known := all.Wants(w)
 	return known && replicas == 0
 }

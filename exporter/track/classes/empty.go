@@ -4,12 +4,11 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/track/workloads"
 )
 
 // demand returns what is known about how many pods a Service without ready addresses should have: by the workloads that its
 // selector matches, and by the owners of its last and current pods. Pods of an unknown owner make it unknown.
-func demand(q *Classes, o *Outage) workloads.Demand {
+func demand(q *Classes, o *Outage) Demand {
 	s := o.service
 	d := q.workloads.DemandFor(s.Name.Namespace, s.Selector)
 	for _, w := range o.owners {

@@ -192,7 +192,7 @@ func (q *Losses) reportLoss(l *Loss) {
 	if l.began != nil {
 		// An outage is reported only after its cause is known. It is not reported if the Service was deleted in the
 		// meantime.
-		q.Report(s, transition.OutageStarted{At: l.Change.At, Service: s.Name, Cause: l.Change.Cause, Trigger: l.Change.Trigger})
+		q.Report(s, transition.OutageStarted{At: l.Change.At, Service: s.Name, Cause: l.Change.Cause, Trigger: l.Change.Trigger, Class: l.began.Class})
 	}
 	for _, change := range l.after {
 		q.Report(s, change)
@@ -200,7 +200,7 @@ func (q *Losses) reportLoss(l *Loss) {
 	if o := l.began; o != nil {
 		o.Undecided, o.Cause = false, l.Change.Cause
 		if o.Ended != nil {
-			o.Ended.Cause = o.Cause
+			o.Ended.Cause, o.Ended.Class = o.Cause, o.Class
 			q.Report(s, *o.Ended)
 		}
 	}

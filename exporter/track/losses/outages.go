@@ -50,7 +50,7 @@ func (q *Losses) EndOutage(s *Service, t, earliest time.Time) {
 	o := s.Outage
 	q.End(&s.Service)
 	o.Ended = &transition.OutageEnded{
-		At: at(t), Service: s.Name, Lasted: t.Sub(o.Down), AtLeast: max(earliest.Sub(o.Down), 0), AtMost: t.Sub(cmp.Or(o.Earliest, o.Down)), Cause: o.Cause,
+		At: at(t), Service: s.Name, Lasted: t.Sub(o.Down), AtLeast: max(earliest.Sub(o.Down), 0), AtMost: t.Sub(cmp.Or(o.Earliest, o.Down)), Cause: o.Cause, Class: o.Class,
 	}
 	if !o.Undecided && !o.Found {
 		q.Report(s, *o.Ended)
@@ -61,6 +61,6 @@ func (q *Losses) EndOutage(s *Service, t, earliest time.Time) {
 // process was started.
 func (q *Losses) ContinueOutage(s *Service, since time.Time, class cause.Class, found bool, t time.Time) {
 	if q.Continue(&s.Service, &classes.Outage{Since: since, Earliest: since, Class: class, Found: found, Addresses: addressesOf(s, &q.ReadFrom)}); !found {
-		q.Report(s, transition.OutageStarted{At: transition.At{Time: since, Waited: t.Sub(since)}, Service: s.Name})
+		q.Report(s, transition.OutageStarted{At: transition.At{Time: since, Waited: t.Sub(since)}, Service: s.Name, Class: class})
 	}
 }

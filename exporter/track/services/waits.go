@@ -10,7 +10,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
-	"github.com/kubeflap/kubeflap/exporter/track/workloads"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -27,8 +26,8 @@ const (
 // waits follows what the Services without a ready address wait for.
 type waits struct {
 	*facts
-	// DemandFor is workloads.Workloads.DemandFor.
-	DemandFor func(namespace string, selector pods.Selector) workloads.Demand
+	// DemandFor is classes.Workloads.DemandFor.
+	DemandFor func(namespace string, selector pods.Selector) classes.Demand
 	// asks holds the ongoing outages, and some that have ended, sorted by the time of the next question.
 	asks []*ask
 }

@@ -120,18 +120,28 @@ func (f *NodeLoss) mayHideOthers(s *silence.Silence) bool {
 // othersText describes the heartbeats of the given number of nodes that are not part of the incident. For the time before
 // kubeflap started, it is known only when the Ready conditions of these nodes last changed.
 func (w *weighing) othersText(others int) string {
-	text := "the other " + phrase.Count(others, "node", "nodes")
-	switch late := w.othersLate(); {
-	case others == 1 && late == 0 && !w.own.Any(func(s *silence.Silence) bool { return s.Found.Is }):
-		text = "the other node sent its heartbeats on time"
-	case w.own.Any(func(s *silence.Silence) bool { return s.Found.Is }):
-		text += " are sending heartbeats, and none of them turned Ready soon after the silence began"
-	case late == 0:
-		text += " sent their heartbeats on time"
-	case late < others:
-		text = fmt.Sprintf("%d of ", others-late) + text + " sent their heartbeats on time"
-	default:
+	text, were, their := "the other "+phrase.Count(others, "node", "nodes"), "were", "their"
+	if others == 1 {
+		text = "the other node"
+	}
+	wasFound := func(s *silence.Silence) bool { return s.Found.Is }
+	found, late := w.own.Any(wasFound), w.othersLate()
+	if found {
+		late = othersWith(w, wasFound)
+	}
+	if late > 0 {
+		text = fmt.Sprintf("%d of ", others-late) + text
+	}
+	if others-late == 1 {
+		were, their = "was", "its"
+	}
+	switch {
+	case late >= others:
 		text = "chance explains that other nodes were late in the meantime"
+	case found:
+		text = "when kubeflap started, " + text + " " + were + " sending heartbeats, and no other node had turned Ready soon after the silence began"
+	default:
+		text += " sent " + their + " heartbeats on time"
 	}
 	for _, s := range w.own {
 		if s.IsDeleted() {
@@ -151,7 +161,7 @@ func (w *weighing) othersLate() int {
 // othersWith returns the number of other nodes with a silence that matches.
 func othersWith(w *weighing, match func(*silence.Silence) bool) int {
 	names := map[string]bool{}
-	for _, some := range [...]silence.List{w.Recent, w.Late} {
+	for _, some := range [...]silence.List{w.Recent, w.Late, w.cluster.noWitness} {
 		for _, s := range some {
 			if match(s) && s.Lasted(w.Now) > w.Interval {
 				names[s.Node] = true

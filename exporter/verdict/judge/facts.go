@@ -20,8 +20,8 @@ type NodeLoss struct {
 	// Late holds the cluster's unexplained late heartbeats of the last hour: silences of more than half the grace period,
 	// but at most the grace period so far.
 	Late silence.List
-	// Older holds the cluster's silences of the day before the last hour.
-	Older silence.List
+	// Day holds all of the cluster's silences of the last day in which nodes were lost.
+	Day silence.List
 	// Now is the time of the decision.
 	Now time.Time
 	// Nodes is the number of nodes in the cluster.

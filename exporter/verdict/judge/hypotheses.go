@@ -66,6 +66,7 @@ var nodeHypotheses = []struct {
 	}},
 }
 
+// onSharedPath begins with the rules about nodes that certainly fell silent together or not: simultaneousRules is their number.
 var onSharedPath = []rule{
 	{leasesUnseen, unknown, next, next},
 	{otherKubelets, no, next, next},
@@ -76,6 +77,8 @@ var onSharedPath = []rule{
 	{inTurn, yes, next, next},
 	{together, yes, no, unknown},
 }
+
+const simultaneousRules = 4
 
 // answer returns the answer of the first rule that decides, with how its fact is known. The answer is `next` if no rule
 // decides.
@@ -93,6 +96,7 @@ func (w *weighing) answer(rules []rule) fact {
 func prepare(f *NodeLoss) *weighing {
 	if f.cluster == nil {
 		f.cluster = &cluster{recent: silence.ByBegan(f.Recent), late: silence.ByBegan(f.Late)}
+		f.cluster.noWitness = f.Day.Filter(func(s *silence.Silence) bool { return s.Explained() || s.Found.Is })
 	}
 	w := &weighing{NodeLoss: f, own: f.Silences}
 	w.controlPlane()
@@ -107,16 +111,23 @@ func weigh(f *NodeLoss) *weighing {
 	return w
 }
 
-// SharedPathAnswer reports whether something that the nodes share delayed their heartbeats.
-func SharedPathAnswer(f *NodeLoss) verdict.Answer {
-	return weigh(f).answer(onSharedPath).is
+// SharedPathAnswer reports whether something that the nodes share delayed their heartbeats, and which silences have this
+// cause, too, because they began together.
+func SharedPathAnswer(f *NodeLoss) (is verdict.Answer, with silence.List) {
+	w := weigh(f)
+	if is = w.answer(onSharedPath).is; is == yes && w.facts[together].is == yes {
+		with = w.group
+	}
+	return is, with
 }
 
 // SimultaneousSilences returns the silences of several lost nodes that began within one heartbeat interval and have a
 // common cause. It returns nil if chance may explain them.
 func SimultaneousSilences(f *NodeLoss) silence.List {
-	w := weigh(f)
-	if w.answer(onSharedPath).is != yes {
+	w := prepare(f)
+	w.coverage()
+	w.simultaneous()
+	if w.answer(onSharedPath[:simultaneousRules]).is != yes {
 		return nil
 	}
 	if lost := w.group.Filter(func(s *silence.Silence) bool { return !s.Short }); len(lost) > 1 {

@@ -63,10 +63,10 @@ func valuesOf(key string, silent silence.List) (values []string, nodes int) {
 // otherGroupsText describes other groups of the incident's nodes that fell silent together. These groups fell silent
 // earlier or later than the largest group.
 func (w *weighing) otherGroupsText() (text string) {
-	rest, group := w.own.Filter(w.isGroupable), w.group
+	rest, group := silence.ByBegan(w.own.Filter(w.isGroupable)), w.group
 	for range maxGroups {
-		rest = slices.DeleteFunc(rest, func(s *silence.Silence) bool {
-			return slices.ContainsFunc(group, func(x *silence.Silence) bool { return x.Node == s.Node })
+		rest = rest.Filter(func(s *silence.Silence) bool {
+			return !slices.ContainsFunc(group, func(x *silence.Silence) bool { return x.Node == s.Node })
 		})
 		group = silence.LargestGroup(rest, rest, w.Interval)
 		if len(group) < 2 {

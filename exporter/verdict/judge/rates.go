@@ -42,8 +42,8 @@ func (f *NodeLoss) measureRates() *ownRates {
 	observed := max(f.NodeTime.Hours()/float64(max(f.Nodes, 1)), f.Interval.Hours())
 	x := &ownRates{0, min(max(observed, 0.25), 1), map[string]ownRate{}, nil}
 	before, total := map[string]float64{}, 0
-	for _, s := range f.Older {
-		if !s.Found.Is && !s.Explained() && s.IsOwn() {
+	for _, s := range f.Day {
+		if !f.inLastHour(s) && !s.Found.Is && !s.Explained() && s.IsOwn() {
 			before[s.Node]++
 			x.nodes[s.Node] = ownRate{}
 			x.noteEnd(s)

@@ -21,8 +21,8 @@ const (
 	fewest = 3
 )
 
-// otherNodes fills the facts about nodes that fell silent together or one after another.
-func (w *weighing) otherNodes() {
+// simultaneous fills the facts about nodes that fell silent together.
+func (w *weighing) simultaneous() {
 	w.facts[otherKubelets] = when(w.own.All(func(s *silence.Silence) bool { return s.Upgraded }), "each of these nodes reported a different kubelet version after the silence")
 	w.group = w.largestGroup()
 	is, why := w.oneCause(w.group)
@@ -39,7 +39,12 @@ func (w *weighing) otherNodes() {
 	case is == yes && other != "":
 		w.facts[togetherForOtherReason] = fact{yes, text + "; but " + other}
 	}
-	if is == yes {
+}
+
+// otherNodes fills the facts about other nodes that fell silent together or one after another.
+func (w *weighing) otherNodes() {
+	w.simultaneous()
+	if w.facts[together].is == yes {
 		w.facts[together].how += w.otherGroupsText() + w.pathText()
 	} else {
 		w.notTogether()
@@ -51,12 +56,12 @@ func (w *weighing) otherNodes() {
 			several = "other nodes were late at the same time"
 		}
 		shared := w.answer(onSharedPath).is
-		switch {
+		switch upgrade := w.upgradeText(); {
 		case shared == yes:
 		case upgrade != "":
 			several += ": " + upgrade
-		case other != "":
-			several += ", and " + other
+		case w.otherThanPath() != "":
+			several += ", and " + w.otherThanPath()
 		default:
 			several += ", which may be chance"
 		}
@@ -119,7 +124,7 @@ func (w *weighing) groupOf(match func(*silence.Silence) bool) silence.List {
 	for _, others := range [...]silence.List{w.cluster.recent, w.cluster.late} {
 		all = append(all, silence.BeganBetween(others, first, last).Filter(match)...)
 	}
-	return silence.LargestGroup(all, own, w.Interval)
+	return silence.LargestGroup(slices.Compact(silence.ByBegan(all)), own, w.Interval)
 }
 
 // groupText describes the nodes that fell silent together. The parameters are the result of oneCause.
@@ -181,6 +186,8 @@ const flapAlone = ", but some of them also fell silent alone, so this may be cha
 type cluster struct {
 	// The recent silences in which nodes were lost, and the late heartbeats, both sorted by start.
 	recent, late silence.List
+	// The silences of the last day that are no evidence for a shared path. Their nodes are no witnesses either.
+	noWitness silence.List
 	// How often each node falls silent by itself, or nil if nobody asked.
 	rates *ownRates
 	// The silences of nodes that fell silent one after another. They are nil if chance may explain them, or if nobody
@@ -242,19 +249,22 @@ func (w *weighing) independent() (alone silence.List) {
 	return alone
 }
 
-// independentOf returns the silences without a common cause of a part of those of the cluster. It changes the given list.
+// independentOf returns the silences without a common cause of a part of those of the cluster.
 func (w *weighing) independentOf(rest silence.List) (alone silence.List) {
 	for len(rest) > 1 {
 		group := silence.LargestGroup(rest, rest, w.Interval)
 		if holds, _ := w.oneCause(group); holds == no {
 			alone = append(alone, group...)
 		}
-		rest = slices.DeleteFunc(rest, func(s *silence.Silence) bool {
+		if len(group) == len(rest) {
+			return alone
+		}
+		rest = rest.Filter(func(s *silence.Silence) bool {
 			isFirst := len(group) > 0 && s == group[0]
 			if isFirst {
 				group = group[1:] // both are in the same order
 			}
-			return isFirst
+			return !isFirst
 		})
 	}
 	return append(alone, rest...)

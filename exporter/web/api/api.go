@@ -139,6 +139,7 @@ type Service struct {
 	AddressesLost int     `json:"addresses_lost"`
 	AddressesBack int     `json:"addresses_back"`
 	Outages       int     `json:"outages"`
+	OutageClass   string  `json:"outage_class,omitempty"`
 	OutageSeconds float64 `json:"outage_seconds"`
 	Down          bool    `json:"down"`
 	OutageAtLeast float64 `json:"outage_seconds_at_least,omitempty"`

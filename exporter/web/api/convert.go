@@ -2,9 +2,11 @@ package api
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
@@ -39,6 +41,9 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 		y := Service{Namespace: s.Namespace, Service: s.Name, AddressesLost: s.Lost, AddressesBack: s.Bounces, Outages: s.Outages, OutageSeconds: s.OutageTime.Seconds(), Down: s.Down}
 		if s.AtLeast != s.AtMost {
 			y.OutageAtLeast, y.OutageAtMost = s.AtLeast.Seconds(), s.AtMost.Seconds()
+		}
+		if i := slices.IndexFunc(s.Classes[:], func(n int) bool { return n > 0 }); i >= 0 {
+			y.OutageClass = cause.Class(i).String()
 		}
 		a.Services = append(a.Services, y)
 	}

@@ -70,7 +70,7 @@ func (x *Incident) below(site string) (lines string) {
 
 // isOpen reports whether something is broken, or about to be.
 func (x *Incident) isOpen() bool {
-	return x.State == string(incident.StateRunning) || x.State == string(incident.StatePending)
+	return x.State == string(incident.StateOngoing) || x.State == string(incident.StatePending)
 }
 
 type column struct {

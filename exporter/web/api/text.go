@@ -114,7 +114,7 @@ func (x *Incident) Hit() string {
 	}
 	switch {
 	case len(parts) > 0:
-	case x.State == string(incident.StateRunning) && x.Scope == "service":
+	case x.State == string(incident.StateOngoing) && x.Scope == "service":
 		return "all manually managed addresses"
 	default:
 		return "nothing"

@@ -120,10 +120,12 @@ func (n *node) begin(l *Nodes, s incident.Subject, t time.Time, trigger uint64) 
 // recordOfReport returns the incident of a node whose kubelet restarted or reported it as not ready. If there is none, the
 // node gets an incident of its own: such a kubelet reaches the API, so what silences other nodes does not explain it.
 func (n *node) recordOfReport(l *Nodes, t time.Time, trigger uint64) *ledger.Record {
-	if r := n.current(t); r != nil {
-		return r
+	r := n.current(t)
+	if r == nil {
+		r = n.begin(l, incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}, t, trigger)
 	}
-	return n.begin(l, incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}, t, trigger)
+	r.AddFailed(n.name)
+	return r
 }
 
 func wasLostSince(lost map[*node]time.Time, t time.Time) bool {
@@ -150,8 +152,8 @@ func (l *Nodes) RecordOfPod(x transition.Pod, t time.Time, why cause.Cause, trig
 	return r
 }
 
-// mergeIfShared merges incidents of single nodes whose silences have a common cause, such as etcd or the network. The
-// result is a control-plane incident. The parameter `near` is the start of one of these silences.
+// mergeIfShared merges incidents of single nodes whose silences began together and have a common cause, such as etcd or the
+// network. The result is a control-plane incident. The parameter `near` is the start of one of these silences.
 func (l *Nodes) mergeIfShared(t, near time.Time) {
 	within := l.Silences.Settings.CommonCauseWindow() + ledger.Quiet
 	recent := l.Silences.After(near.Add(-within))
@@ -161,7 +163,11 @@ func (l *Nodes) mergeIfShared(t, near time.Time) {
 		s, _ := l.ControlPlaneNear(together[0].Began, t)
 		l.merge(together, s, t)
 	}
-	l.merge(judge.SuccessiveSilences(f), incident.ControlPlaneSubject(), t)
+}
+
+// mergeInTurn merges incidents of single nodes that fell silent one after another.
+func (l *Nodes) mergeInTurn(shared silence.List, t time.Time) {
+	l.merge(shared, incident.ControlPlaneSubject(), t)
 }
 
 // mergeClocks merges incidents of single nodes whose clocks were set back together.

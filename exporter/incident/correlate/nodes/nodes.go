@@ -81,7 +81,9 @@ type node struct {
 // New returns Nodes without any node. Their incidents are in the given ledger.
 func New(l *ledger.Ledger) *Nodes {
 	known := existing{lastTransition: map[string]time.Time{}, deleted: map[string]time.Time{}}
-	return &Nodes{l, known, map[string]*node{}, map[*node]time.Time{}, map[string]removedNode{}}
+	all := &Nodes{l, known, map[string]*node{}, map[*node]time.Time{}, map[string]removedNode{}}
+	l.InTurn = all.mergeInTurn
+	return all
 }
 
 // entry returns an evidence entry about the node.

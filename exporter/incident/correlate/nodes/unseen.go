@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/silence"
@@ -60,10 +61,15 @@ func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 	if r == nil {
 		return
 	}
-	r.DropSilence(s)
 	r.Evidence.Add(n.entry(incident.HeartbeatsInTime, x.Time, x.Silence))
 	n.close(l.Ledger, r, x.Time)
+	if r.WithdrawSilence(s) {
+		n.leave()
+	}
 	l.WithdrawIfEmpty(r, x.Time)
+	if rest := r.NodeNames(); r.Kind == incident.KindControlPlane && len(rest) == 1 && !r.Settled {
+		l.Merge([]*ledger.Record{r}, incident.Subject{Kind: incident.KindNode, Name: rest[0], Cause: cause.NodeHeartbeatLost}, x.Time)
+	}
 }
 
 // clockSetBack records that a node's clock was set back. The clock change explains the node's current or next silence,

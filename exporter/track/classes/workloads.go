@@ -1,6 +1,4 @@
-// Package workloads tracks the Deployments and StatefulSets of a cluster: how many pods they want, and when they were
-// last updated. kubeflap works without them: what they would show is then unknown.
-package workloads
+package classes
 
 import (
 	"slices"
@@ -15,7 +13,8 @@ import (
 // and is final 5 minutes after the loss.
 const remembered = 20 * time.Minute
 
-// Workloads holds a cluster's Deployments and StatefulSets.
+// Workloads holds a cluster's Deployments and StatefulSets: how many pods they want, and when they were last updated. kubeflap
+// works without them: what they would show is then unknown.
 type Workloads struct {
 	watches *watches.Watches
 	// byNamespace holds the workloads by namespace.
@@ -52,8 +51,8 @@ type fall struct {
 	pods []event.UID
 }
 
-// New returns an empty Workloads.
-func New(watches *watches.Watches) *Workloads {
+// NewWorkloads returns an empty Workloads.
+func NewWorkloads(watches *watches.Watches) *Workloads {
 	return &Workloads{watches: watches, byNamespace: map[string]map[key]*workload{}}
 }
 
