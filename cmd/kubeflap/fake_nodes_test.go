@@ -44,6 +44,7 @@ func (s *fakeCluster) addNode() *fakeNode {
 
 // join starts a kubelet.
 func (s *fakeCluster) join(n *fakeNode) {
+	n.lease.RenewTime = s.now.Add(-(s.now.Sub(n.lease.RenewTime) % s.interval))
 	n.renewed = n.lease.RenewTime
 	n.lease.DurationSeconds = int32(s.interval.Seconds() * 4)
 	n.KubeletVersion = s.version

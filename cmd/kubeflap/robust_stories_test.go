@@ -20,8 +20,8 @@ type robustStory struct {
 	looks  []time.Time
 	// frozenNodes is set if the watch of nodes stands still, although no event shows it.
 	frozenNodes bool
-	// random is set if the changes of the cluster were chosen at random.
-	random bool
+	// isLab is set for recordings of the lab. random is set if their changes were chosen at random.
+	isLab, random bool
 }
 
 // robustStories returns all stories, and the recordings of public reports and of the lab. The quick run has some of them.
@@ -55,7 +55,7 @@ func robustStories(t *testing.T) map[string]func(*testing.T) robustStory {
 
 func readRobust(t *testing.T, file string) robustStory {
 	t.Helper()
-	x := robustStory{events: eventsOf(t, file), random: strings.Contains(file, "random@")}
+	x := robustStory{events: eventsOf(t, file), isLab: strings.Contains(file, "lab/"), random: strings.Contains(file, "random@")}
 	begin, end := x.events[0].Seen, x.events[len(x.events)-1].Seen
 	for i := range 12 {
 		x.looks = append(x.looks, begin.Add(end.Sub(begin)*time.Duration(i+1)/12))

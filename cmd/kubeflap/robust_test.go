@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -72,7 +73,7 @@ func differs(want, got [][]pageIncident, first, second func([]pageIncident) stri
 }
 
 // TestAnswersRestOnTheEvidence changes each story. What does not matter must not change any verdict: another pace, other
-// clocks, other names, and 500 unrelated objects that flap. Without its deciding evidence, no verdict may remain.
+// clocks, other names, slower watches, and 500 unrelated objects that flap. Without its deciding evidence, no verdict may remain.
 func TestAnswersRestOnTheEvidence(t *testing.T) {
 	withoutRaceDetector(t)
 	for name, read := range robustStories(t) {
@@ -83,6 +84,7 @@ func TestAnswersRestOnTheEvidence(t *testing.T) {
 			x.paces(t, want)
 			x.clocksAndNames(t, want)
 			x.unrelated(t, want)
+			x.replicas(t)
 			x.withoutEvidence(t, want)
 		})
 	}
@@ -128,6 +130,21 @@ func (x *robustStory) unrelated(t *testing.T, want [][]pageIncident) {
 	}
 	if bad := differs(want, got, essence, essence); bad != "" {
 		t.Errorf("beside unrelated objects: %s", bad)
+	}
+}
+
+// replicas lets the watches of another replica be up to 0.3 s late. In the end, it must show the same incidents.
+func (x *robustStory) replicas(t *testing.T) {
+	if x.isLab {
+		return // a second decides, for example between a cordon and an eviction
+	}
+	end := x.looks[len(x.looks)-1:]
+	want := answers(x.events, end, 0)
+	for seed := range uint64(3) {
+		events := delivered(x.events, 300*time.Millisecond, seed == 0, rand.New(rand.NewPCG(seed, 1)))
+		if bad := differs(want, answers(events, end, 0), textOf, textOf); bad != "" {
+			t.Errorf("another replica (%d): %s", seed, bad)
+		}
 	}
 }
 
