@@ -219,8 +219,11 @@ func (l *Nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 	if x.Status != event.StatusTrue {
 		return
 	}
+	before := n.silence
 	s := n.beginSilence(l.Ledger, x.Time, transition.NodeLoss{})
-	s.Ended, s.Blind = x.Time, true
+	if s.Ended, s.Blind = x.Time, true; before != nil && before.EndedBlind {
+		s.ClockBack = before.ClockBack // the silence that lasted when the watch broke explains why
+	}
 	r := l.lose(n, x.Time, transition.NodeLoss{Trigger: x.Trigger}, 0)
 	r.HeartbeatLost = true
 	r.Turned++
