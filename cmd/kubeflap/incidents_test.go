@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -169,7 +170,7 @@ func TestIncidentsWithHostileNames(t *testing.T) {
 	answer := api.Answer{Incidents: []api.Incident{{
 		ID: "0123456789abcdef", State: "resolved", Scope: "service", Namespace: "shop", Subject: "a\x1b[2J\u009b\u202eb\nc", Summary: "a\tb\x00\U000e0041", Remedy: "x\ry",
 		Considered: []api.Hypothesis{{Verdict: "workload\n", Holds: "yes", Because: "\a"}}, Nodes: []string{"n\x7f"},
-		Services: []api.Service{{Namespace: "shop", Service: "web\u2028"}}, Evidence: []api.Evidence{{Text: "e\x1b"}},
+		Services: []api.Service{{Namespace: "shop", Service: "web\u2028"}}, Evidence: []incident.Evidence{{Text: "e\x1b"}},
 	}}}
 	answer.AsOf = answer.Incidents[0].Start.AddDate(2000, 0, 0)
 	text, err := json.Marshal(answer)

@@ -146,7 +146,7 @@ func (l *Entries) described() []Evidence {
 	slices.SortStableFunc(entries, func(a, b *Entry) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Kind.rank, b.Kind.rank)) })
 	all := make([]Evidence, 0, len(entries))
 	for _, e := range entries {
-		all = append(all, Evidence{Time: e.Time, Until: e.until, Count: e.count, Text: e.sentence()})
+		all = append(all, Evidence{Time: e.Time.UTC(), Until: e.until.UTC(), Count: e.count, Text: e.sentence()})
 	}
 	return all
 }

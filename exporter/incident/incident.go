@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
@@ -140,7 +141,7 @@ func (x *Incident) Interrupt(t time.Time) {
 		return
 	}
 	x.End = t
-	x.Evidence = append(x.Evidence, Evidence{Time: t, Until: t, Count: 1, Text: "kubeflap stopped watching"})
+	x.Evidence = append(x.Evidence, Evidence{Time: t.UTC(), Until: t.UTC(), Count: 1, Text: "kubeflap stopped watching"})
 	x.Summary += " kubeflap stopped watching during the incident, so its end is unknown."
 }
 
@@ -203,11 +204,20 @@ func (s *Service) take(e *Service) {
 	s.AtLeast, s.AtMost = s.AtLeast+e.AtLeast, s.AtMost+e.AtMost
 }
 
-// Evidence describes an observation. kubeflap made this observation Count times between Time and Until.
+// Evidence is an observation that was made Count times between Time and Until, which are in UTC.
 type Evidence struct {
-	Time, Until time.Time
-	Count       int
-	Text        string
+	Time  time.Time `json:"time"`
+	Until time.Time `json:"until"`
+	Count int       `json:"count"`
+	Text  string    `json:"text"`
+}
+
+// String describes the observation without its time.
+func (e *Evidence) String() string {
+	if lasted := e.Until.Sub(e.Time); lasted >= 100*time.Millisecond {
+		return e.Text + ", within " + phrase.Duration(lasted)
+	}
+	return e.Text
 }
 
 // Notice reports that an incident started, changed or ended.

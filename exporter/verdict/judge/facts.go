@@ -123,16 +123,15 @@ func (f *NodeLoss) isDisturbed(s *silence.Silence) bool {
 
 // nodes fills the facts that come from the nodes of the incident.
 func (w *weighing) nodes() {
-	isUpgraded := func(s *silence.Silence) bool { return s.Upgraded }
 	unclear := func(s *silence.Silence) bool { return s.Again == transition.MachineUnclear }
 	w.facts[announced] = w.announcement()
 	w.facts[rebooted] = w.reboot()
-	w.facts[upgraded] = when(w.own.All(isUpgraded), "the kubelet of "+w.own.Nodes()+" was upgraded: it reported a different version after the silence")
+	w.facts[upgraded] = when(w.own.Upgraded(), "the kubelet of "+w.own.Nodes()+" was upgraded: it reported a different version after the silence")
 	most := time.Duration(0)
 	for _, s := range w.own {
 		most = max(most, s.ClockBack)
 	}
-	w.facts[clockSetBack] = when(w.own.All(func(s *silence.Silence) bool { return s.ClockBack > 0 }), "the clock of "+w.own.Nodes()+
+	w.facts[clockSetBack] = when(w.own.ClocksSetBack(), "the clock of "+w.own.Nodes()+
 		" was set back by "+phrase.Duration(most)+". The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp")
 	w.facts[neverSilent] = when(len(w.own) == 0, "the kubelet reported the node as not ready, or restarted")
 	w.facts[machineUnclear] = when(w.own.Any(unclear), machineUnclearText)

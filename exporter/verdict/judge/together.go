@@ -23,7 +23,7 @@ const (
 
 // simultaneous fills the facts about nodes that fell silent together.
 func (w *weighing) simultaneous() {
-	w.facts[otherKubelets] = when(w.own.All(func(s *silence.Silence) bool { return s.Upgraded }), "each of these nodes reported a different kubelet version after the silence")
+	w.facts[otherKubelets] = when(w.own.Upgraded(), "each of these nodes reported a different kubelet version after the silence")
 	w.group = w.largestGroup()
 	is, why := w.oneCause(w.group)
 	text := w.groupText(is, why)

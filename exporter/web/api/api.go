@@ -5,6 +5,7 @@ package api
 import (
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 )
 
@@ -106,22 +107,22 @@ type Incident struct {
 	Command   string `json:"command,omitempty"`
 	Remedy    string `json:"remedy"`
 	// WaitsFor says what keeps the longest ongoing outage going.
-	WaitsFor        string     `json:"waits_for,omitempty"`
-	Nodes           []string   `json:"nodes"`
-	NodesLeftOut    int        `json:"nodes_left_out,omitempty"`
-	NodeTransitions int        `json:"node_transitions"`
-	PodsEvicted     int        `json:"pods_evicted"`
-	Services        []Service  `json:"services"`
-	ServicesLeftOut int        `json:"services_left_out,omitempty"`
-	AddressesLost   int        `json:"addresses_lost"`
-	AddressesBack   int        `json:"addresses_back"`
-	Outages         int        `json:"outages"`
-	OutageSeconds   float64    `json:"outage_seconds"`
-	Numbers         Numbers    `json:"numbers"`
-	Evidence        []Evidence `json:"evidence"`
-	EvidenceLeftOut int        `json:"evidence_left_out,omitempty"`
-	Timeline        []Span     `json:"timeline"`
-	SpansLeftOut    int        `json:"timeline_left_out,omitempty"`
+	WaitsFor        string              `json:"waits_for,omitempty"`
+	Nodes           []string            `json:"nodes"`
+	NodesLeftOut    int                 `json:"nodes_left_out,omitempty"`
+	NodeTransitions int                 `json:"node_transitions"`
+	PodsEvicted     int                 `json:"pods_evicted"`
+	Services        []Service           `json:"services"`
+	ServicesLeftOut int                 `json:"services_left_out,omitempty"`
+	AddressesLost   int                 `json:"addresses_lost"`
+	AddressesBack   int                 `json:"addresses_back"`
+	Outages         int                 `json:"outages"`
+	OutageSeconds   float64             `json:"outage_seconds"`
+	Numbers         Numbers             `json:"numbers"`
+	Evidence        []incident.Evidence `json:"evidence"`
+	EvidenceLeftOut int                 `json:"evidence_left_out,omitempty"`
+	Timeline        []Span              `json:"timeline"`
+	SpansLeftOut    int                 `json:"timeline_left_out,omitempty"`
 }
 
 // Hypothesis is a possible verdict that was considered. Holds is "yes", "no" or "unknown".
@@ -163,14 +164,6 @@ type Window struct {
 	// StaleReadds is the number of addresses that the client would have restored although the container was being
 	// replaced.
 	StaleReadds int `json:"stale_readds"`
-}
-
-// Evidence is an observation that was made Count times between Time and Until.
-type Evidence struct {
-	Time  time.Time `json:"time"`
-	Until time.Time `json:"until"`
-	Count int       `json:"count"`
-	Text  string    `json:"text"`
 }
 
 // Span is an interval of the timeline. End is null while the interval is ongoing.

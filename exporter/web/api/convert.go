@@ -25,7 +25,7 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 			GracePeriod: x.Numbers.GracePeriod.Seconds(), LongestInterval: x.Numbers.LongestInterval.Seconds(), LongestAtLeast: x.Numbers.LongestAtLeast,
 			RecommendedGracePeriod: x.Numbers.RecommendedGracePeriod.Seconds(),
 		},
-		Evidence: []Evidence{}, EvidenceLeftOut: x.EvidenceLeftOut, Timeline: []Span{}, SpansLeftOut: x.SpansLeftOut,
+		Evidence: append([]incident.Evidence{}, x.Evidence...), EvidenceLeftOut: x.EvidenceLeftOut, Timeline: []Span{}, SpansLeftOut: x.SpansLeftOut,
 	}
 	if x.Withdrawn != "" {
 		a.State, a.VerdictText = stateWithdrawn, "nothing is wrong"
@@ -46,9 +46,6 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 			y.OutageClass = cause.Class(i).String()
 		}
 		a.Services = append(a.Services, y)
-	}
-	for _, e := range x.Evidence {
-		a.Evidence = append(a.Evidence, Evidence{e.Time.UTC(), e.Until.UTC(), e.Count, e.Text})
 	}
 	for _, s := range x.Timeline {
 		a.Timeline = append(a.Timeline, Span{string(s.Track), s.Name, s.Start.UTC(), TimeOrNull(s.End)})

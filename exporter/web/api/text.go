@@ -177,14 +177,6 @@ func (s *Service) Effect() string {
 	return text
 }
 
-// String describes the observation without its time.
-func (e *Evidence) String() string {
-	if lasted := e.Until.Sub(e.Time); lasted >= 100*time.Millisecond {
-		return e.Text + ", within " + phrase.Duration(lasted)
-	}
-	return e.Text
-}
-
 // EvidenceLeftOutText describes the omitted evidence. It is empty if the evidence is complete.
 func (x *Incident) EvidenceLeftOutText() string {
 	if x.EvidenceLeftOut == 0 {
