@@ -243,14 +243,14 @@ func (w *weighing) independent() (alone silence.List) {
 		for end < len(rest) && rest[end].Began.Sub(rest[end-1].Began) <= w.Interval {
 			end++
 		}
-		alone = append(alone, w.independentOf(rest[:end])...)
+		alone = append(alone, independentOf(w, rest[:end])...)
 		rest = rest[end:]
 	}
 	return alone
 }
 
 // independentOf returns the silences without a common cause of a part of those of the cluster.
-func (w *weighing) independentOf(rest silence.List) (alone silence.List) {
+func independentOf(w *weighing, rest silence.List) (alone silence.List) {
 	for len(rest) > 1 {
 		group := silence.LargestGroup(rest, rest, w.Interval)
 		if holds, _ := w.oneCause(group); holds == no {

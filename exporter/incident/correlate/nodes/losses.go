@@ -165,11 +165,6 @@ func (l *Nodes) mergeIfShared(t, near time.Time) {
 	}
 }
 
-// mergeInTurn merges incidents of single nodes that fell silent one after another.
-func (l *Nodes) mergeInTurn(shared silence.List, t time.Time) {
-	l.merge(shared, incident.ControlPlaneSubject(), t)
-}
-
 // mergeClocks merges incidents of single nodes whose clocks were set back together.
 func (l *Nodes) mergeClocks(t time.Time) {
 	l.merge(l.Silences.SetBackTogether(t.Add(-l.Silences.Settings.CommonCauseWindow()-ledger.Quiet)), incident.ClocksSubject(), t)

@@ -82,7 +82,7 @@ type node struct {
 func New(l *ledger.Ledger) *Nodes {
 	known := existing{lastTransition: map[string]time.Time{}, deleted: map[string]time.Time{}}
 	all := &Nodes{l, known, map[string]*node{}, map[*node]time.Time{}, map[string]removedNode{}}
-	l.InTurn = all.mergeInTurn
+	l.InTurn = func(shared silence.List, t time.Time) { all.merge(shared, incident.ControlPlaneSubject(), t) }
 	return all
 }
 
