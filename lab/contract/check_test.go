@@ -3,6 +3,7 @@ package contract
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/recording"
@@ -40,4 +41,17 @@ func (x *scene) recorded(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// A fault fails, even if it is one that others plan: somebody deletes the only pod of a Service.
+func TestCheckFailsIfAPodIsDeleted(t *testing.T) {
+	x := scene{happens: func(c *cluster) {
+		w := c.workload("store")
+		p := w.pods[0]
+		c.at(0, func() { c.startOn(w, c.anyNode(), nil); c.remove(w, p) })
+	}}
+	out, err := exec.CommandContext(t.Context(), Root+"/bin/kubeflap", "check", "--recording="+x.recorded(t)).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "FAILED: 1 unexpected flap ") || !strings.Contains(string(out), "shop/store: no ready address for ") {
+		t.Errorf("%v: %s", err, out)
+	}
 }
