@@ -181,9 +181,9 @@ func (d *desk) permissions() {
 	d.until(reader, `cannot find kubeflap's Service`)
 
 	d.grant("list", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"list"}})
-	d.until(reader, `^No incidents that affected a Service in the namespace monitoring\. Read from `, "-n", namespace)
+	d.until(reader, `^No incidents \(namespace monitoring\)\. Read from `, "-n", namespace)
 	d.until(d.cluster.Kubeconfig, `^No incidents\. Read from context .*, Service monitoring/kubeflap\.\n$`)
-	d.until(d.cluster.Kubeconfig, `^No incidents that affected a Service in the namespace shop\. Read from `, "-n", tenant)
+	d.until(d.cluster.Kubeconfig, `^No incidents \(namespace shop\)\. Read from `, "-n", tenant)
 	d.until(d.cluster.Kubeconfig, `services "kubeflop" not found|no endpoints available for service "kubeflop"`, "--service="+namespace+"/kubeflop")
 }
 
@@ -201,15 +201,16 @@ func (d *desk) grant(name string, rule rbacv1.PolicyRule) {
 func (d *desk) incident(address string) {
 	admin := d.cluster.Kubeconfig
 	steps.Must(d.cluster.Kubelets["node-2"].Pause())
-	d.until(admin, `(?m)^ID +STATE +AGE +LASTED +VERDICT +WHAT +HIT\n[0-9a-f]{8}  running .*  node +node node-2 +2 addresses of shop/web, down `)
+	d.until(admin, `(?m)^ID +STATE +SINCE \(UTC\) +FOR +WHAT +HIT +VERDICT\n[0-9a-f]{8}  ongoing .*  node node-2 +2 addresses of shop/web, down .* the node or its kubelet\n`)
 	steps.Must(d.cluster.Kubelets["node-2"].Resume())
-	table := d.until(admin, `\n[0-9a-f]{8}  recovered `)
-	id := strings.Fields(table)[7]
+	const recovered = `\n([0-9a-f]{8})  recovered `
+	id := regexp.MustCompile(recovered).FindStringSubmatch(d.until(admin, recovered))[1]
 
-	d.until(admin, `(?s)^ID: +`+id+`.*\nVerdict: +node, because .*\nRemedy: +Find out what keeps the kubelet on node-2.*\n  shop/web lost 2 ready addresses, .*node-2: heartbeats resumed`, id)
+	d.until(admin, `(?s)^Summary: .*\nFirst: +Find out what keeps the kubelet on node-2.*\nVerdict: +the node or its kubelet \(node\), because .*\nID: +`+id+
+		`.*\n  shop/web lost 2 ready addresses, .*node-2: heartbeats resumed`, id)
 	d.until(admin, `\n`+id+`[0-9a-f]{8} .* node_heartbeat_lost +Node node-2 sent no heartbeat`, "-o", "wide")
 	d.until(admin, `\n`+id, "-n", tenant)
-	d.until(admin, "none of 1 incidents has an ID that begins with abad1dea", "abad1dea")
+	d.until(admin, "no incident has an ID that begins with abad1dea", "abad1dea")
 	var fromJSON struct{ ID, Subject string }
 	out, _, _ := d.kubeflapSays(admin, "incidents", id, "--output=json")
 	steps.Must(json.Unmarshal([]byte(out), &fromJSON))
