@@ -120,7 +120,7 @@ func (r *replica) incidents() map[string]compare.Incident {
 }
 
 // States of an incident. A new failure still belongs to an incident that has recovered, until it has ended.
-var begun, over = []string{"running"}, []string{"recovered", "ended"}
+var begun, over = []string{"ongoing"}, []string{"recovered", "resolved"}
 
 // shows waits until the incident about a node has one of the states.
 func (r *replica) shows(node string, states []string) {
