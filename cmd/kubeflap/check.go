@@ -130,9 +130,8 @@ func (c *checker) wait(ctx context.Context, p program) error {
 		wait(limit, c.duration)
 		return nil
 	}
-	run := exec.CommandContext(p.ctx, c.command[0], c.command[1:]...)
+	run := exec.Command(c.command[0], c.command[1:]...) //nolint:noctx // the terminal interrupts the command, too
 	run.Stdin, run.Stdout, run.Stderr = os.Stdin, p.out, p.log
-	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	err := run.Run()
 	if run.ProcessState == nil {
 		return fmt.Errorf("run the command: %w", err)
