@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/kubeflap/kubeflap/exporter/check"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -107,6 +109,9 @@ func (c *checker) run(p program) error {
 	answer, err := ask(p)
 	if err != nil {
 		return failed{err, cannotCheck}
+	}
+	if c.cluster.namespace != "" { // needs no permission for nodes and Leases
+		answer.Coverage.NotWatched = slices.DeleteFunc(answer.Coverage.NotWatched, func(x api.NotWatched) bool { return x.Reason == string(event.ReasonForbidden) })
 	}
 	result := check.Judge(answer, c.between.from, c.between.to, &allowed)
 	if err := c.report(p, result); err != nil {
