@@ -87,6 +87,9 @@ func checkSentences(t *testing.T, p *pipeline) {
 	}
 	for where, text := range texts {
 		checkNumbers(t, where, text, len(names))
+		if strings.Contains(text, "etcd accepted writes") && strings.Contains(text, "did not answer") {
+			t.Errorf("%s contradicts itself: %s", where, text)
+		}
 		if words := opposes.FindString(text); words != "" && given.Heartbeats.Recommended > given.Heartbeats.Grace {
 			t.Errorf("%s says %q, but a grace period of %g s is recommended: %s", where, words, given.Heartbeats.Recommended, text)
 		}

@@ -120,7 +120,7 @@ func (w *weighing) pathText() string {
 		text = "; the state of the API server is unknown, because kubeflap cannot watch API server Leases in kube-system"
 	case known.Time.Sub(known.NewestRenewalSeen) > aroundBegin:
 		text = "; no control-plane Lease was renewed either, which points to etcd or to the API server that kubeflap uses"
-	case n > 0 && !w.own.Any(func(s *silence.Silence) bool { return known.NewestRenewalSeen.Sub(s.Began) <= w.Interval }):
+	case n > 0 && !w.readFailed && !w.own.Any(func(s *silence.Silence) bool { return known.NewestRenewalSeen.Sub(s.Began) <= w.Interval }):
 		// An API server's Lease counts as late only after two missed renewals. Therefore, the newest renewal must also
 		// be later than the nodes' missed heartbeats.
 		text = "; " + phrase.Count(n, "API server Lease was", "API server Leases were") + " renewed on time, so etcd accepted writes"
