@@ -149,8 +149,7 @@ func (x *robustStory) replicas(t *testing.T) {
 }
 
 func (x *robustStory) withoutEvidence(t *testing.T, want [][]pageIncident) {
-	switch {
-	case x.random:
+	if x.random {
 		return // much happens at once, so there is more than one deciding fact
 	}
 	last, tried := want[len(want)-1], map[*evidence]bool{}

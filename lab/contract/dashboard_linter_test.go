@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -217,7 +218,7 @@ func lintMatcher(name string) func(panel, target, parser.Expr) error {
 }
 
 func isOfKubeProxy(m *labels.Matcher) bool {
-	return m.Name == labels.MetricName && strings.HasPrefix(m.Value, "kubeproxy_")
+	return m.Name == model.MetricNameLabel && strings.HasPrefix(m.Value, "kubeproxy_")
 }
 
 // lintCounter allows a counter without rate or increase only as an operand of "and", "unless" or a difference, because
