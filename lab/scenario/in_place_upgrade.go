@@ -27,7 +27,7 @@ func inPlaceUpgrade() Scenario {
 		LossesBy: "inplace_update",
 		Pages: []Page{{
 			Alert: "KubeflapInPlaceUpdateUnsafe", Object: "Service shop/web",
-			Remedy: "Set a readiness gate to False before the image changes",
+			Remedy: "set a readiness gate to False, and back to True when the new container is ready",
 		}},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
