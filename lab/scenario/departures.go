@@ -28,7 +28,7 @@ func departures() Scenario {
 	want := []Report{
 		{"planned", "node", lost, cordoned, "announced by a cordon", "Nothing is at fault"},
 		{"node_rebooted", "node", lost, rebooted, "a new bootID", "The machine of " + rebooted + " restarted without notice"},
-		{"undecided", "node", lost, reclaimed, "the machine is gone: it was reclaimed, or it failed and was replaced", "To find out: "},
+		{"undecided", "node", lost, reclaimed, "the machine is gone: it was reclaimed, or it failed and was replaced", "Find out which component is at fault"},
 	}
 	for _, node := range scaled {
 		want = append(want, Report{"planned", "node", lost, node, "announced by the taint ToBeDeletedByClusterAutoscaler", "Nothing is at fault"})
@@ -41,7 +41,7 @@ func departures() Scenario {
 		Advised: []string{"nodes rebooted"}, NotAdvised: []string{"nodes slow", "nodes silent", "control plane late"},
 		Pages: []Page{
 			lostPage(rebooted, "The machine of "+rebooted+" restarted without notice"),
-			lostPage(reclaimed, "To find out: "),
+			lostPage(reclaimed, "Find out which component is at fault"),
 		},
 		Options: cluster.Options{Nodes: nodes, ControllerManagerPod: true, ControllerManagerFlags: []string{unhurried, everySecond}},
 		Prepare: func(l *Lab) { spreadReady(l, nodes) },
