@@ -20,7 +20,7 @@ func zoneCut() Scenario {
 			{"node", "node", "node_heartbeat_lost", slow[1], "the other 8 nodes sent their heartbeats on time", "--node-monitor-grace-period to "},
 			{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "they are the only nodes with " + zoneLabel + "=zone-3", "what only these nodes share"},
 		},
-		Advised: []string{"control plane late", "3 of 9 nodes late: ", "what only these nodes share", "nodes slow", "2 of 9 nodes late: "},
+		Advised: []string{"control plane late", "3 of 9 nodes: ", "what only these nodes share", "nodes slow", "2 of 9 nodes: "},
 		Pages: []Page{
 			lostPage(slow[0], "--node-monitor-grace-period to "),
 			lostPage(slow[1], "--node-monitor-grace-period to "),
