@@ -51,12 +51,27 @@ func hundred(mark string) *event.EndpointSlice {
 func BenchmarkLeaseRenewal(b *testing.B) { renewals(b, 10*time.Second) }
 
 // BenchmarkLateLeaseRenewal simulates an overloaded etcd that accepts a renewal only every 30 s, so each renewal is
-// late.
+// late. The nodes have 50,000 addresses.
 func BenchmarkLateLeaseRenewal(b *testing.B) { renewals(b, 30*time.Second) }
 
 func renewals(b *testing.B, interval time.Duration) {
 	const count = 5000
 	f := New(grace40)
+	var services, pods, slices []event.Object
+	for i := range 500 {
+		service := fmt.Sprintf("web-%d", i)
+		var names []string
+		for j := range 100 {
+			names = append(names, fmt.Sprintf("%s-%d", service, j))
+			p := aPod(names[j], ready)
+			p.Node = fmt.Sprintf("node-%d", (100*i+j)%count)
+			pods = append(pods, p)
+		}
+		services, slices = append(services, aService(service, true)), append(slices, slice(service, service, names...))
+	}
+	listed(f, event.KindService, services...)
+	listed(f, event.KindPod, pods...)
+	listed(f, event.KindEndpointSlice, slices...)
 	var nodes, leases []event.Object
 	for i := range count {
 		nodes = append(nodes, aNode(fmt.Sprintf("node-%d", i), ready, 0))

@@ -14,11 +14,13 @@ type table map[event.UID]*Pod
 // each calls yield for each pod that has not been deleted.
 func (t table) each(yield func(*Pod) bool) {
 	for _, p := range t {
-		if p.was().deletedAt == 0 && !yield(p) {
+		if !p.isDeleted() && !yield(p) {
 			return
 		}
 	}
 }
+
+func (p *Pod) isDeleted() bool { return p.past != nil && p.past.deletedAt != 0 }
 
 // keepDeletedFor is the time for which the state of a deleted pod is kept, because the pod watch can be ahead of the other
 // watches.
@@ -35,7 +37,7 @@ func (x *Pods) Find(id event.UID) *Pod {
 // Recall returns a pod that exists or was deleted recently, or nil.
 func (x *Pods) Recall(id event.UID) (p *Pod, deleted bool) {
 	p = x.pods[id]
-	return p, p != nil && p.was().deletedAt != 0
+	return p, p != nil && p.isDeleted()
 }
 
 // rememberDeleted keeps a deleted pod. Its RemovalCause stays Unknown if the deletion was inferred from a list, because

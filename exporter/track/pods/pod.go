@@ -95,6 +95,9 @@ type image struct{ name, image string }
 
 func containerID(id string) uint32 { return uint32(event.Hash(id) >> 32) }
 
+// Node returns the name of the pod's node, or "" if there is none.
+func (p *Pod) Node() string { return p.node.Value() }
+
 // IsReady reports whether Ready is True.
 func (p *Pod) IsReady() bool { return p.ready == event.StatusTrue }
 

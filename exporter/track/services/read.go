@@ -48,15 +48,16 @@ type Service struct {
 // Flips counts the readiness changes of addresses that stay in a Service.
 type Flips struct{ TurnedReady, TurnedNotReady uint64 }
 
-// ReadyOn returns the number of ready addresses on a node. It includes the addresses that are not ready because the node
-// turned Unknown. It omits addresses that stay ready when their pod is not ready.
+// ReadyOn returns the number of ready addresses on a node, which can be a second old: when a control plane recovers, this
+// is asked for all nodes. It includes the addresses that are not ready because the node turned Unknown. It omits
+// addresses that stay ready when their pod is not ready.
 func (x *Services) ReadyOn(node string) int {
-	if now := x.watches.Now(); !x.readyAt.Equal(now) {
+	if now := x.watches.Now(); now.Sub(x.readyAt) >= time.Second {
 		x.readyAt, x.readyOn = now, map[string]int{}
 		for _, s := range x.all {
 			for _, a := range s.Addresses(x.losses.ReadFrom) {
 				if p := x.pods.Find(a.ID); p != nil && !s.publish && (a.State == losses.Ready || p.Cause() == cause.NodeHeartbeatLost) {
-					x.readyOn[x.pods.Named(a.ID).Node]++
+					x.readyOn[p.Node()]++
 				}
 			}
 		}

@@ -40,7 +40,7 @@ type Services struct {
 	over   over
 	// relists holds the Services that are being listed again. SlicesListed compares their old and new states.
 	relists []*update
-	// readyOn holds the result of ReadyOn for each node at the time readyAt.
+	// readyOn holds the number of ready addresses on each node, as counted at readyAt.
 	readyOn map[string]int
 	readyAt time.Time
 }
