@@ -22,9 +22,11 @@ func nodeAfterNode() Scenario {
 		Reports: []Report{
 			{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "8 nodes fell silent one after another within an hour", "etcd"},
 		},
-		// A few silent nodes may be a coincidence, so each of the first nodes has its own alert.
+		// A few silent nodes may be a coincidence, so each of the first nodes has its own alert, and seems to need a longer
+		// grace period.
 		Pages: []Page{
 			lostPage("", "etcd"),
+			{Alert: "KubeflapGracePeriodTooTight", Says: []string{"The grace period of 24s"}},
 			{Alert: "KubeflapControlPlaneFault", Says: []string{"Verdict: shared path"}, Remedy: "etcd"},
 		},
 		Advised: []string{"control plane late"}, NotAdvised: []string{"nodes slow"},
