@@ -89,11 +89,7 @@ func endpointAlerts() []scene {
 		},
 		{
 			seen: "another writer adds addresses", happens: func(c *cluster) {
-				w := c.workload("web")
-				o := &event.EndpointSlice{
-					Meta: idOf("shop", "web-foreign"), Service: "web", Owner: w.UID, ManagedBy: "somebody",
-					Addresses: []event.Address{{UID: event.AddressUID("10.9.9.9"), IP: "10.9.9.9", ByHand: true, Ready: true}},
-				}
+				o := c.foreignSlice(c.workload("web"))
 				c.at(0, func() { c.tell(event.Added, o) })
 				c.at(10*minute, func() { c.tell(event.Deleted, o) })
 			},
@@ -297,6 +293,14 @@ func databases() []scene {
 			},
 			fires: "critical ServiceDown shop/web eu 1m-2m 10m-11m\n" + mayFlap, pages: 1,
 		},
+	}
+}
+
+// foreignSlice returns a slice with an address of a Service that neither Kubernetes nor a known manager wrote.
+func (c *cluster) foreignSlice(w *workload) *event.EndpointSlice {
+	return &event.EndpointSlice{
+		Meta: idOf(w.Namespace, w.Name+"-foreign"), Service: w.Name, Owner: w.UID, ManagedBy: "somebody",
+		Addresses: []event.Address{{UID: event.AddressUID("10.9.9.9"), IP: "10.9.9.9", ByHand: true, Ready: true}},
 	}
 }
 

@@ -3,11 +3,13 @@ package contract
 import (
 	"testing"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // TestBlindSpots tests situations in which kubeflap cannot see everything, or in which what it sees can be mistaken.
 func TestBlindSpots(t *testing.T) {
-	for _, x := range []scene{
+	for _, x := range append(hungReplicas(), []scene{
 		{
 			seen: "a cordoned node dies with the only pod of a Service",
 			happens: func(c *cluster) {
@@ -60,7 +62,7 @@ func TestBlindSpots(t *testing.T) {
 			happens: weakNodes(200 * second), pages: 1,
 			fires: "critical NodeLost - 1m-7m\nmaybe warning NodeLost *\nmaybe warning NodeFlapping *\nmaybe warning GracePeriodTooTight -\nmaybe warning ServiceBudgetBurning *\n" + mayFlap,
 		},
-	} {
+	}...) {
 		t.Run(x.seen, x.run)
 	}
 }
@@ -73,5 +75,96 @@ func weakNodes(lasts time.Duration) func(*cluster) {
 			c.at(at, func() { c.silence(n) })
 			c.at(at+lasts, func() { c.returns(n) })
 		}
+	}
+}
+
+// hungReplicas are situations that end while one of two replicas is hung. It shows them on.
+func hungReplicas() []scene {
+	hung := func(happens func(*cluster) (ends func())) func(*cluster) {
+		return func(c *cluster) {
+			b := c.watch("b")
+			ends := happens(c)
+			c.at(6*minute, func() { b.hangs() })
+			c.at(10*minute, ends)
+		}
+	}
+	return []scene{
+		{
+			seen: "a replica hangs while four nodes are lost", nodes: 9,
+			happens: hung(func(c *cluster) func() {
+				c.at(0, func() { c.silence(c.sorted()[:4]...) })
+				return func() { c.returns(c.sorted()[:4]...) }
+			}),
+			fires: "critical NodeLost - 1m-3m 10m-22m\n" + mayLose, pages: 1, lasts: hours(2),
+		},
+		{
+			seen: "a replica hangs while a node is lost",
+			happens: hung(func(c *cluster) func() {
+				n := c.sorted()[0]
+				c.at(0, func() { c.silence(n) })
+				return func() { c.returns(n) }
+			}),
+			fires: "warning NodeLost node-1 50s-2m 10m-22m\n" + mayFlap, lasts: hours(2),
+		},
+		{
+			seen: "a replica hangs while a drained node reboots",
+			happens: hung(func(c *cluster) func() {
+				n := c.sorted()[0]
+				c.at(0, func() { c.cordon(n); c.in(c.drain(n), func() { c.silence(n) }) })
+				return func() { c.boots(n); c.uncordon(n) }
+			}),
+			lasts: hours(2),
+		},
+		{
+			seen: "a replica hangs while a node is not Ready",
+			happens: hung(func(c *cluster) func() {
+				n := c.sorted()[0]
+				c.at(5*minute, func() { c.turnReady(n, event.StatusFalse, "KubeletNotReady") })
+				return func() { c.turnReady(n, event.StatusTrue, "KubeletReady") }
+			}),
+			lasts: hours(2),
+		},
+		{
+			seen: "a replica hangs while etcd stalls", nodes: 3,
+			happens: hung(func(c *cluster) func() {
+				c.at(0, func() { c.stalls(10 * minute) })
+				return func() {}
+			}),
+			fires: "critical ControlPlaneFault - 50s-2m 10m-27m\nmaybe critical NodeLost -\nmaybe warning EndpointsWrong * ready_on_lost_node\n" + mayLose, pages: 1, lasts: hours(2),
+		},
+		{
+			seen: "a replica hangs while another writer has added addresses",
+			happens: hung(func(c *cluster) func() {
+				o := c.foreignSlice(c.workload("web"))
+				c.at(0, func() { c.tell(event.Added, o) })
+				return func() { c.tell(event.Deleted, o) }
+			}),
+			fires: "warning EndpointsWrong shop/web foreign 2m-4m 10m-20m", lasts: hours(2),
+		},
+		{
+			seen: "a replica hangs while the kubelet does not restore the readiness of a pod",
+			happens: hung(func(c *cluster) func() {
+				w := c.workload("web")
+				p := w.pods[0]
+				n := c.nodes[p.Node]
+				c.at(0, func() { c.silence(n) })
+				c.at(90*second, func() { w.forgotten = p; c.returns(n) })
+				return func() { c.setReady(w, p, event.StatusTrue) }
+			}),
+			fires: "warning EndpointsWrong shop unready_after_recovery 3m-6m 10m-20m\nwarning NodeLost node-* 50s-2m 90s-12m\n" + mayFlap, lasts: hours(2),
+		},
+		{
+			seen: "a replica hangs while a Service has a selector and manually managed addresses",
+			happens: hung(func(c *cluster) func() {
+				var o *manual
+				c.at(0, func() { o = c.managesByHand("db", true) })
+				return func() {
+					plain := *o.Service
+					plain.Selector = nil
+					c.tell(event.Modified, &plain)
+				}
+			}),
+			fires: "warning SelectorConflict shop/db 1m-3m 10m-18m", lasts: hours(2),
+		},
 	}
 }
