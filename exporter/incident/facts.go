@@ -141,15 +141,17 @@ func (f *Facts) DropSilence(x *silence.Silence) {
 	}
 }
 
-// WithdrawSilence removes a silence that did not happen. The result is true if nothing else happened to the node, so that
-// it no longer belongs to the incident.
-func (f *Facts) WithdrawSilence(x *silence.Silence) bool {
-	f.DropSilence(x)
-	if f.lost.of[x.Node] != nil || *f.nodes.at(x.Node) {
+// WithdrawSilences removes silences of a node that did not happen. The result is true if nothing else happened to the
+// node, so that it no longer belongs to the incident.
+func (f *Facts) WithdrawSilences(node string, late silence.List) bool {
+	for _, s := range late {
+		f.DropSilence(s)
+	}
+	if f.lost.of[node] != nil || *f.nodes.at(node) {
 		return false
 	}
-	f.nodes.drop(x.Node)
-	f.inTime.at(x.Node)
+	f.nodes.drop(node)
+	f.inTime.at(node)
 	return true
 }
 

@@ -93,13 +93,17 @@ func (h *Store) insert(s *Silence) {
 	h.lost = slices.Delete(h.lost, 0, max(len(h.lost)-maxRemembered, 0))
 }
 
-// Remove deletes a silence that did not really happen.
-func (h *Store) Remove(s *Silence) {
-	n, isS := h.of(s.Node), func(x *Silence) bool { return x == s }
-	h.lost, n.revisable, h.arrived = slices.DeleteFunc(h.lost, isS), slices.DeleteFunc(n.revisable, isS), slices.DeleteFunc(h.arrived, isS)
-	if x := h.starts[s.Node]; x != nil && x.Silence == s {
+// Withdraw deletes the silences of a node after t, and its late heartbeats, because its heartbeats were on time. It returns
+// those in which the node was lost.
+func (h *Store) Withdraw(name string, t time.Time) (lost List) {
+	did := func(x *Silence) bool { return x.Node == name && !x.Marked && (x.Ended.IsZero() || x.Ended.After(t)) }
+	lost = h.lost.Filter(did)
+	n := h.of(name)
+	h.lost, n.revisable, h.arrived = slices.DeleteFunc(h.lost, did), slices.DeleteFunc(n.revisable, did), slices.DeleteFunc(h.arrived, did)
+	if x := h.starts[name]; x != nil && slices.Contains(lost, x.Silence) {
 		x.Silence = nil
 	}
+	return lost
 }
 
 // Relist sets the start of a silence to the last renewal, which kubeflap learnt from a list.

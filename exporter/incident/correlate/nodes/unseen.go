@@ -42,20 +42,19 @@ func (l *Nodes) WatchBroke(x transition.WatchBroke) {
 	l.LeaseBreak.Begin(x.Since)
 }
 
-// heartbeatsWereInTime withdraws a silence that did not happen. The heartbeats were on time, but the watch delivered
-// them late. An incident without other silences is withdrawn, too. If the node controller has set the node to Unknown,
-// the silence stays, but is no longer proven.
+// heartbeatsWereInTime withdraws the silences that did not happen. The heartbeats were on time, but the watch delivered
+// them late. If the node reported its status meanwhile, there are several silences. An incident without other silences is
+// withdrawn, too. If the node controller has set the node to Unknown, the silence stays, but is no longer proven.
 func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 	n := l.troubled[x.Node]
 	if n == nil || n.silence == nil {
 		return
 	}
-	s, r := n.silence, n.current(x.Time)
-	if s.Marked {
-		s.Blind = true
+	if n.silence.Marked {
+		n.silence.Blind = true
 		return
 	}
-	l.Silences.Remove(s)
+	r, late := n.current(x.Time), l.Silences.Withdraw(x.Node, x.Time.Add(-x.Silence))
 	n.silence, n.isSilent, n.silenceSpan = nil, false, n.silenceSpan.Close(x.Time)
 	delete(l.lost, n)
 	if r == nil {
@@ -63,7 +62,7 @@ func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 	}
 	r.Evidence.Add(n.entry(incident.HeartbeatsInTime, x.Time, x.Silence))
 	n.close(l.Ledger, r, x.Time)
-	if r.WithdrawSilence(s) {
+	if r.WithdrawSilences(x.Node, late) {
 		n.leave()
 	}
 	l.WithdrawIfEmpty(r, x.Time)
