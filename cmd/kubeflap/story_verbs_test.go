@@ -71,6 +71,12 @@ var nodeVerbs = map[string]func(*fakeCluster, act){
 			}
 		})
 	},
+	// The kubelet of a node reports Ready=False with a message.
+	"complain": func(s *fakeCluster, a act) {
+		n := s.nodes[a.ints()[0]-1]
+		s.at(a.at, func() { n.Ready.Message = string(a.reason); s.setReady(n, event.StatusFalse, "KubeletNotReady") })
+		s.at(a.until, func() { n.Ready.Message = ""; s.setReady(n, event.StatusTrue, "KubeletReady") })
+	},
 	"clock": func(s *fakeCluster, a act) { s.at(a.at, func() { s.nodes[a.ints()[0]-1].clock += a.duration(1) }) },
 	"mark":  func(s *fakeCluster, a act) { s.at(a.at, func() { s.mark(s.nodes[a.ints()[0]-1]) }) },
 	"turn":  func(s *fakeCluster, a act) { s.at(a.at, func() { s.returns(s.nodes[a.ints()[0]-1]) }) },

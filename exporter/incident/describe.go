@@ -116,14 +116,14 @@ func (f *Facts) affected() advice.Affected {
 }
 
 // mainCause returns the main cause of an incident. For a node incident, this is cause.NodeHeartbeatLost if a heartbeat
-// was lost, or else the cause with the most lost addresses.
+// was lost, or else the cause of the node with the most lost addresses. An eviction from a node is its consequence.
 func (f *Facts) mainCause() cause.Cause {
 	if !f.IsAboutNodes() || f.HeartbeatLost {
 		return f.Cause
 	}
 	main := cause.NodeNotReady
 	for _, why := range slices.Sorted(maps.Keys(f.ByCause)) {
-		if n := f.ByCause[why]; n > f.ByCause[main] || n == f.ByCause[main] && f.Turned == 0 {
+		if n := f.ByCause[why]; why.OfNode() && (n > f.ByCause[main] || n == f.ByCause[main] && f.Turned == 0) {
 			main = why
 		}
 	}

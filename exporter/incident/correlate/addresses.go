@@ -189,7 +189,10 @@ func (l *services) moveReadds(r *ledger.Record, a *address, x transition.Address
 // workload or the Service.
 func (l *services) recordOfLoss(x transition.AddressLost) *ledger.Record {
 	s := incident.Subject{Kind: incident.KindWorkload, Namespace: x.Namespace, Name: workloadOf(x.Address), Cause: x.Cause}
+	p := l.pods.lately[podKey{x.Namespace, x.Pod.Name}]
 	switch {
+	case x.Cause == cause.PodEvicted && p != nil && p.evictedBy != nil && !p.evictedBy.Root().Settled:
+		return p.evictedBy.Root()
 	case x.Relabelled:
 		s.Name = "Service/" + x.Name // the pod's owner may have released it
 	case x.Cause.OfNode() && x.Pod.Node != "":

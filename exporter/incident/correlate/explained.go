@@ -24,7 +24,7 @@ func (l *pods) noteWhy(r *ledger.Record, x transition.AddressLost) {
 	case x.Relabelled:
 		e.Kind = incident.PodRelabelled
 		r.Evidence.Add(e)
-	case x.Cause == cause.PodEvicted && x.Why != "" && p.down.IsZero():
+	case x.Cause == cause.PodEvicted && x.Why != "" && p.down.IsZero() && p.evictedBy == nil:
 		e.Kind = incident.PodWasEvicted
 		r.Evidence.Add(e)
 	}

@@ -36,6 +36,8 @@ type pod struct {
 	// span starts at this time.
 	down time.Time
 	span *incident.Span
+	// The field evictedBy is the incident of the node from which the pod was evicted because the node is not Ready.
+	evictedBy *ledger.Record
 	// The list records holds the incidents in which the pod lost addresses since it was last Ready.
 	records []*ledger.Record
 }
@@ -65,7 +67,7 @@ func (l *pods) podReadyChanged(x transition.PodReadyChanged) {
 	if x.To == event.StatusTrue {
 		if p := l.lately[key]; p != nil {
 			p.span = p.span.Close(x.Time)
-			p.down, p.seen, p.records = time.Time{}, x.Time, nil
+			p.down, p.seen, p.evictedBy, p.records = time.Time{}, x.Time, nil, nil
 		}
 		return
 	}
@@ -87,13 +89,15 @@ func (l *pods) podReadyChanged(x transition.PodReadyChanged) {
 	}
 }
 
-// podEvicted counts an evicted pod in the incident of its node. It ignores the pod if the node has no incident.
+// podEvicted counts an evicted pod in the incident of its node, which then explains the loss of the pod's addresses. It
+// ignores the pod if the node has no incident.
 func (l *pods) podEvicted(x transition.PodEvicted) {
 	r := l.nodes.Current(x.Node, x.Time)
 	if r == nil {
 		return
 	}
 	r.Evicted++
+	l.named(podKey{x.Namespace, x.Pod.Name}, x.Time).evictedBy = r
 	entry := incident.Entry{
 		Kind: incident.EvictedUnknown, Time: x.Time, Name: podKey{x.Namespace, x.Pod.Name}.String(), Number: incident.UnknownToleration, Duration: x.After,
 	}
@@ -131,7 +135,7 @@ func (l *pods) moveNotes(r *ledger.Record, x transition.AddressLost, again bool)
 func (l *pods) podGone(key podKey, t time.Time) {
 	if p := l.lately[key]; p != nil {
 		p.span = p.span.Close(t)
-		p.down, p.records = time.Time{}, nil
+		p.down, p.evictedBy, p.records = time.Time{}, nil, nil
 	}
 }
 

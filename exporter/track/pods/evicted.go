@@ -19,14 +19,17 @@ const byTaint = "DeletionByTaintManager"
 const byAPI = "EvictionByEvictionAPI"
 
 // noteRemovalCause stores why a pod's addresses are removed permanently. It keeps the first cause, because a completed
-// pod, for example, is usually deleted later. noteRemovalCause also reports a taint eviction from a node that is not
-// Ready.
+// pod, for example, is usually deleted later. noteRemovalCause also reports an eviction from a node that is not Ready.
 func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 	if p.RemovalCause != cause.Unknown {
 		return
 	}
 	if p.RemovalCause = removalCauseOf(o); p.RemovalCause == cause.Unknown {
 		return
+	}
+	eviction := x.evictedByNode(p, o, t)
+	if eviction != nil {
+		p.RemovalCause = cause.PodEvicted
 	}
 	p.note().removalVersion = x.watches.Version()
 	p.past.removedBecause = quoted((&lossEvidence{before: p, now: o}).why(p.RemovalCause))
@@ -36,18 +39,35 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 	if p.past.evictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; p.past.evictedByAPI {
 		x.nodes.PodEvicted(o.Node, t)
 	}
-	if p.RemovalCause != cause.PodEvicted || o.Disruption != byTaint {
-		return
+	if eviction != nil {
+		x.found.Add(*eviction)
 	}
+}
+
+// deletedWithin is the longest time from the end of a toleration until the pod is deleted. After a failure of several
+// nodes, the node controller taints one node of a zone every 10 s.
+const deletedWithin = 30 * time.Second
+
+// evictedByNode returns the eviction of a pod by the taint of a node that is not Ready, or nil. Before v1.26, an eviction is
+// a deletion without a condition, which comes when the toleration ends.
+func (x *Pods) evictedByNode(p *Pod, o *event.Pod, t time.Time) *transition.PodEvicted {
 	since, status, ok := x.nodes.UnreadySince(o.Node)
-	if !ok {
-		return
+	if !ok || o.Disruption != byTaint && (o.Disruption != "" || p.RemovalCause != cause.PodDeleted) {
+		return nil
 	}
-	tolerates := o.ToleratesUnreachable
+	after, tolerates := t.Sub(since), o.ToleratesUnreachable
 	if status == event.StatusFalse {
 		tolerates = o.ToleratesNotReady
 	}
-	x.found.Add(transition.PodEvicted{At: transition.At{Time: t}, Pod: p.named(), Status: status, After: t.Sub(since), Tolerates: tolerates})
+	switch {
+	case tolerates != nil && tolerates.Forever, tolerates == nil && o.Disruption == "":
+		return nil
+	case o.Disruption == "":
+		if late := after - time.Duration(tolerates.Seconds)*time.Second; late < 0 || late > deletedWithin {
+			return nil
+		}
+	}
+	return &transition.PodEvicted{At: transition.At{Time: t}, Pod: p.named(), Status: status, After: after, Tolerates: tolerates}
 }
 
 // EvictedByAPI reports whether the pod was evicted through the Eviction API.
