@@ -11,6 +11,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
+// PlannedSilence is the longest time for which a node may be silent after an announced departure without being deleted.
+// After that, the plan has failed.
+const PlannedSilence = 15 * time.Minute
+
 // LostNodes describes the nodes of an incident and the facts that determine their remedy, mainly the verdict.
 type LostNodes struct {
 	Verdict verdict.Verdict
@@ -24,6 +28,8 @@ type LostNodes struct {
 	// NotRecovered is set if some nodes have not recovered. EndUnseen is set if kubeflap did not see the end of the
 	// silence.
 	NotRecovered, EndUnseen bool
+	// PlanFailed is set if a node whose departure was announced is still silent after PlannedSilence.
+	PlanFailed bool
 	// Etcd reports whether all API servers stopped renewing their own Leases.
 	Etcd bool
 	// Longest is the longest heartbeat interval that no reboot, announcement, upgrade or clock change explains. It is 0
@@ -63,6 +69,9 @@ func (n LostNodes) Fix() string {
 			"Your provider runs etcd and the API server: open a case with the times of this incident."
 	case n.Verdict == verdict.SharedPath:
 		return n.sharedPath()
+	case n.Verdict == verdict.Planned && n.PlanFailed:
+		return "The departure of " + n.Names + " was planned, but the plan failed: the Node was not deleted, and it has sent no heartbeat for more than " +
+			phrase.Duration(PlannedSilence) + ". Check the machine: its console and the provider's events show whether it starts. If it is gone for good, delete the Node."
 	case n.Verdict == verdict.Planned:
 		return "Nothing is at fault: the removal or maintenance of " + n.Names + " was planned."
 	case n.Verdict == verdict.NodeRebooted && n.saidShutdown():

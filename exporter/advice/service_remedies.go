@@ -184,10 +184,14 @@ func (a Affected) Remedy() string {
 }
 
 // PlannedRemedy returns the remedy if all addresses were lost because of announced node removals. announcedBy describes
-// the announcement.
-func (a Affected) PlannedRemedy(announcedBy string) string {
-	return a.fill("Nothing is at fault: the pods left nodes whose departure was announced by " + announcedBy +
-		". If {name} must stay available meanwhile, give it a PodDisruptionBudget and replicas on several nodes.")
+// the announcement. The parameter failed is set if a Service had no ready address for cause.FinalAfter.
+func (a Affected) PlannedRemedy(announcedBy string, failed bool) string {
+	left := "the pods left nodes whose departure was announced by " + announcedBy
+	if failed {
+		return a.fill("The plan failed: " + left + ", and no other pod was ready within " + phrase.Duration(cause.FinalAfter) +
+			". Before the next departure, give {name} a PodDisruptionBudget and replicas on several nodes.")
+	}
+	return a.fill("Nothing is at fault: " + left + ". If {name} must stay available meanwhile, give it a PodDisruptionBudget and replicas on several nodes.")
 }
 
 // Advice returns the permanent change that `kubeflap advise` recommends, and the reason.

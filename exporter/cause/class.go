@@ -1,6 +1,13 @@
 package cause
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
+
+// FinalAfter is the time after which the class of a loss or an outage is final. A plan or a rollout that leaves the Service
+// without a ready address for this time has failed.
+const FinalAfter = 5 * time.Minute
 
 // Class says whether a lost address, an outage or a period of not Ready was expected. It is decided once, where the loss
 // is counted. The label `class` of metrics has its value.

@@ -10,6 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
@@ -83,7 +84,10 @@ func (f *Facts) remedy(x *Incident, g advice.GracePeriod, now time.Time) string 
 	}
 	a := f.affected()
 	if x.Verdict == verdict.Planned {
-		return a.PlannedRemedy(f.announcedBy)
+		// At least one of several outages lasts as long as the average.
+		return a.PlannedRemedy(f.announcedBy, slices.ContainsFunc(x.Services, func(s Service) bool {
+			return s.Outages > 0 && s.OutageTime >= time.Duration(s.Outages)*cause.FinalAfter
+		}))
 	}
 	a.Windows, a.Pending = x.Numbers.Windows, x.State == StatePending || a.Pending && f.Cause == cause.ManualWrite
 	return a.Remedy()
@@ -97,6 +101,7 @@ func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advic
 		NotRecovered: x.State == StateOngoing && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
 		Longest: f.unexplained(x.Numbers.LongestInterval, now), Grace: g, Command: x.Command, Etcd: x.Etcd,
 		Said: f.told(now), Problems: f.problems,
+		PlanFailed: f.Silences.Any(func(s *silence.Silence) bool { return s.IsOngoing() && s.Lasted(now) > advice.PlannedSilence }),
 	}
 }
 

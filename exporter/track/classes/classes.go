@@ -163,7 +163,7 @@ func (q *Classes) begin(s *Service, o *Outage) {
 // Continue begins an outage that had begun before the first lists.
 func (q *Classes) Continue(s *Service, o *Outage) {
 	o.counted = o.Since
-	if q.begin(s, o); q.watches.Now().Sub(o.Since) >= finalAfter {
+	if q.begin(s, o); q.watches.Now().Sub(o.Since) >= cause.FinalAfter {
 		o.counted = q.clock()
 		makeFinal(q, o)
 	}

@@ -9,13 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-const (
-	// finalAfter is the time after which the class of a loss or an outage is final. A plan or a rollout that leaves the
-	// Service without a ready address for this time has failed.
-	finalAfter = 5 * time.Minute
-	// rolloutBefore is the maximum time from the beginning of a rollout to a loss that the rollout explains.
-	rolloutBefore = 10 * time.Minute
-)
+// rolloutBefore is the maximum time from the beginning of a rollout to a loss that the rollout explains.
+const rolloutBefore = 10 * time.Minute
 
 // Decide decides the class of a loss that has been settled, or of the outage that began with it.
 func (q *Classes) Decide(l *Loss) {
@@ -223,7 +218,7 @@ func (q *Classes) noteCounted(s *Service, is cause.Class) {
 // if there is no such time until `by`. While the watches are broken, kubeflap does not know whether an outage is ongoing.
 func (q *Classes) Due(by time.Time) (due time.Time, decide func()) {
 	if len(q.open) > 0 {
-		if at := q.open[0].Change.Time.Add(finalAfter); !at.After(by) {
+		if at := q.open[0].Change.Time.Add(cause.FinalAfter); !at.After(by) {
 			due, decide = at, func() {
 				is, _ := q.classOf(q.open[0])
 				q.count(q.open[0], is)
@@ -234,19 +229,19 @@ func (q *Classes) Due(by time.Time) (due time.Time, decide func()) {
 		return due, decide
 	}
 	if len(q.outages) > 0 {
-		if at := q.outages[0].Since.Add(finalAfter); !at.After(by) && (decide == nil || at.Before(due)) {
+		if at := q.outages[0].Since.Add(cause.FinalAfter); !at.After(by) && (decide == nil || at.Before(due)) {
 			due, decide = at, func() { q.expire(watches.Take(&q.outages)) }
 		}
 	}
 	if len(q.scaledUp) > 0 {
-		if at := q.scaledUp[0].wanted.Add(finalAfter); !at.After(by) && (decide == nil || at.Before(due)) {
+		if at := q.scaledUp[0].wanted.Add(cause.FinalAfter); !at.After(by) && (decide == nil || at.Before(due)) {
 			due, decide = at, func() { failToScaleUp(q, q.scaledUp[0]) }
 		}
 	}
 	return due, decide
 }
 
-// expire makes the class of an outage final that has lasted for finalAfter.
+// expire makes the class of an outage final that has lasted for cause.FinalAfter.
 func (q *Classes) expire(o *Outage) {
 	q.review(o)
 	if o.Class == cause.Planned || o.Class == cause.Rollout {

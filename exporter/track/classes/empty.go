@@ -37,7 +37,7 @@ func wantedNoMore(q *Classes, o *Outage) {
 }
 
 // failToScaleUp begins an unplanned outage at the time since which pods are wanted again, because none has become ready for
-// finalAfter. It is part of the same time without a ready address.
+// cause.FinalAfter. It is part of the same time without a ready address.
 func failToScaleUp(q *Classes, o *Outage) {
 	finish(q, o)
 	o.service.OutageTime[o.Class] += q.ongoing(o)
