@@ -19,8 +19,12 @@ var saidRemedies = []struct {
 		"Raise the memory limit of {name}, or find out what needs so much memory: the container was killed because its memory ran out.",
 	},
 	{
+		cause.ContainerExit, regexp.MustCompile(`ContainerStatusUnknown`),
+		"The container runtime no longer knew the container: check whether the machine or the runtime was restarted.",
+	},
+	{
 		cause.ContainerExit, regexp.MustCompile(`exit code (137|143)\b`),
-		"The container of {name} was told to stop by a signal. If its liveness or startup probe failed before, the events of the pod name the probe (kubectl -n {namespace} describe pod): " +
+		"The container of {name} was told to stop by a signal. If its liveness or startup probe failed before, the events of the pod name the probe (kubectl -n {namespace} describe pod POD): " +
 			"check what the probe reports, its timeout and its failureThreshold. Otherwise, find out who stopped the process, such as a script in the container or the node's memory killer (dmesg).",
 	},
 	{
@@ -29,19 +33,15 @@ var saidRemedies = []struct {
 	},
 	{
 		cause.ContainerExit, regexp.MustCompile(`exit code 13[0-9]\b`),
-		"The process of {name} crashed on a signal: kubectl -n {namespace} logs --previous and a core dump show where.",
+		"The process of {name} crashed on a signal: kubectl -n {namespace} logs --previous POD and a core dump show where.",
 	},
 	{
 		cause.ContainerExit, regexp.MustCompile(`Completed`),
 		"The process of {name} ended without an error. A server must keep running, in the foreground. If it is meant to end, use a Job, and do not let a Service select its pods.",
 	},
 	{
-		cause.ContainerExit, regexp.MustCompile(`ContainerStatusUnknown`),
-		"The container runtime no longer knew the container: check whether the machine or the runtime was restarted.",
-	},
-	{
 		cause.ContainerExit, regexp.MustCompile(`exit code|Error`),
-		"Read what the process of {name} wrote before it exited: kubectl -n {namespace} logs --previous.",
+		"Read what the process of {name} wrote before it exited: kubectl -n {namespace} logs --previous POD.",
 	},
 
 	{

@@ -14,6 +14,8 @@ type waitText struct {
 	what string
 	// The field now is the remedy while the Service waits, and later the one after that. If later is empty, now is used.
 	now, later string
+	// The field began is the cause whose remedy says the same as now.
+	began cause.Cause
 }
 
 // waitTexts holds the texts of all kinds.
@@ -30,7 +32,7 @@ var waitTexts = map[transition.WaitKind]waitText{
 	transition.WaitNode: {
 		what: "a node for pod {pod}",
 		now: "Make sure that a node fits the pod: compare the scheduler's reason with the pod's requests, tolerations, affinity and volumes " +
-			"(kubectl -n {namespace} describe pod {name}).",
+			"(kubectl -n {namespace} describe pod {name}). If it has scheduling gates, check the controller that removes them.",
 	},
 	transition.WaitImage: {
 		what: "the image of pod {pod}",
@@ -41,8 +43,9 @@ var waitTexts = map[transition.WaitKind]waitText{
 		now:  "Fix what the kubelet reports, such as a missing ConfigMap or Secret, a wrong command or a failed mount (kubectl -n {namespace} describe pod {name}).",
 	},
 	transition.WaitCrash: {
-		what: "a container of pod {pod} to keep running",
-		now:  "Find out why it exits: check the log (kubectl -n {namespace} logs --previous {name}), the exit code, the memory limit (OOMKilled) and the liveness probe.",
+		what:  "a container of pod {pod} to keep running",
+		now:   "Find out why it exits: check the log (kubectl -n {namespace} logs --previous {name}), the exit code, the memory limit (OOMKilled) and the liveness probe.",
+		began: cause.ContainerExit,
 	},
 	transition.WaitInit: {
 		what: "the init containers of pod {pod}",
@@ -61,6 +64,7 @@ var waitTexts = map[transition.WaitKind]waitText{
 		what: "a readiness gate of pod {pod}",
 		now: "Check the controller that sets this readiness gate, usually a load-balancer controller: its log, its permissions, and what it waits for, " +
 			"such as the health check of a target. The containers of the pod are ready.",
+		began: cause.ReadinessGate,
 	},
 	transition.WaitReady: {
 		what: "the Ready condition of pod {pod}, although its containers and {node} are ready",
@@ -107,10 +111,16 @@ func (w Waiting) Remedy(ongoing bool) string {
 	return w.fill(text.now)
 }
 
+// Began reports whether the remedy for what began an outage says the same.
+func (w Waiting) Began(a Affected) bool {
+	of := waitTexts[w.Kind].began
+	return of != cause.Unknown && of == a.Cause && saidRemedy(of, w.Reason) == saidRemedy(of, a.Said)
+}
+
 func (w Waiting) fill(text string) string {
 	node := w.Node
 	if node == "" {
 		node = "the node"
 	}
-	return strings.NewReplacer("{pod}", w.Namespace+"/"+w.Pod, "{name}", w.Pod, "{namespace}", w.Namespace, "{node}", node).Replace(text)
+	return strings.NewReplacer("{pod}", w.Namespace+"/"+w.Pod, "{name}", w.Pod, "{namespace}", w.Namespace, "{node}", node, "POD", w.Pod).Replace(text)
 }

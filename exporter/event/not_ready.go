@@ -41,14 +41,14 @@ var complaints = []struct {
 	in   *regexp.Regexp
 }{
 	{NotReadyShutdown, words(`node is shutting down`)},
-	{NotReadyClock, words(`current time [0-9tz:.+-]+ is before|clock skew|clock is not synchroni[sz]ed|token used before issued`)},
-	{NotReadyCertificate, words(`x509: |certificate (?:has |is )?expired|certificate signed by unknown authority|bad certificate|certificate is not (?:valid|available)|no serving certificate`)},
+	{NotReadyClock, words(`current time [0-9tz:.+-]+ is before|clock skew|clock is not synchroni[sz]ed|token used before issued|token not valid yet`)},
+	{NotReadyCertificate, words(`x509: |certificate (?:has |is )?expired|bootstrap client certificate|(?:bad|expired|revoked|unknown) certificate|certificate (?:required|signed by unknown authority)|certificate is not (?:valid|available)|no serving certificate`)},
 	{NotReadyDiskOrMemory, words(`no space left on device|disk quota exceeded|read-only file ?system|file ?system read-only|structure needs cleaning|input/output error|out of ?disk|disk (?:is )?full|disk ?pressure|` +
-		`cannot allocate memory|out of ?memory|oom-?kill(?:ed|er)|insufficient memory|memory ?pressure|resource temporarily unavailable|too many open files|failed to garbage collect`)},
+		`cannot allocate memory|out of ?memory|oom-?kill(?:ed|er)|system oom|insufficient memory|memory ?pressure|resource temporarily unavailable|too many open files|failed to garbage collect`)},
 	{NotReadyRuntime, words(`runtime is (?:down|not up)|container runtime not ready|runtimeready=false|docker ?daemon|docker is not healthy|failed to get docker version|(?:docker|containerd|crio|cri-dockerd|dockershim)\.sock|` +
-		`container runtime status check failed|failed to get (?:container )?runtime status`)},
+		`container runtime (?:sanity check failed|status check failed|status is nil)|failed to get (?:container )?runtime status`)},
 	{NotReadyPLEG, words(`pleg was last seen active|pleg: unable to retrieve pods`)},
-	{NotReadyNetwork, words(`runtime network not ready|networkready=false|networkpluginnotready|network plugin|network not configured|cni (?:config|plugin|(?:default )?network)|cni/net\.d|netconfig|podcidr|sdn pod`)},
+	{NotReadyNetwork, words(`runtime network not ready|networkready=false|networkpluginnotready|network plugin|network not configured|cni (?:config|plugin|(?:default )?network)|cni/net\.d|cni/bin|network for (?:pod )?sandbox|netconfig|podcidr|sdn pod`)},
 	{NotReadyRuntime, words(`container runtime status check may not have completed yet|rpc error: code = [a-z]+`)},
 	{NotReadyPLEG, words(`pleg is not healthy|pleg has yet to be successful`)},
 	{NotReadyNetwork, words(`network state unknown`)},

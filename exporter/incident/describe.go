@@ -56,9 +56,7 @@ func (f *Facts) Describe(x *Incident, g advice.GracePeriod, now time.Time) {
 	if service, w, ok := keepsGoing(x); ok {
 		x.WaitsFor = service + " waits for " + w.What()
 	}
-	if first := f.waitRemedy(x); first != "" {
-		x.Remedy = first + " What began the outage: " + x.Remedy
-	}
+	f.addWaitRemedy(x)
 }
 
 // numbers returns the measurements that the remedy depends on.

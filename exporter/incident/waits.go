@@ -38,16 +38,21 @@ func keepsGoing(x *Incident) (service string, w advice.Waiting, ok bool) {
 	return "", w, false
 }
 
-// waitRemedy returns the remedy for what keeps an outage going, or for what kept it going for more than half of its
-// time. It is empty if there is none.
-func (f *Facts) waitRemedy(x *Incident) string {
-	if _, w, ok := keepsGoing(x); ok {
-		return w.Remedy(true)
+// addWaitRemedy begins the remedy with the one for what keeps an outage going, or for what kept it going for more than half
+// of its time.
+func (f *Facts) addWaitRemedy(x *Incident) {
+	_, is, ongoing := keepsGoing(x)
+	waited := ""
+	if w := f.waited; !ongoing {
+		if e := f.effects.of[w.Service]; w.Kind == "" || e == nil || 2*w.Lasted < e.OutageTime || e.OutageTime == 0 {
+			return
+		}
+		is = advice.Waiting{Namespace: w.Service.Namespace, Wait: w.Wait}
+		waited = " For " + phrase.Duration(w.Lasted) + ", " + w.Service.Namespace + "/" + w.Service.Name + " waited for " + is.What() + "."
 	}
-	w := f.waited
-	if e := f.effects.of[w.Service]; w.Kind == "" || e == nil || 2*w.Lasted < e.OutageTime || e.OutageTime == 0 {
-		return ""
+	first := is.Remedy(ongoing) + waited
+	if began := x.Remedy; f.IsAboutNodes() || !is.Began(f.affected()) {
+		first += " What began the outage: " + began
 	}
-	is := advice.Waiting{Namespace: w.Service.Namespace, Wait: w.Wait}
-	return is.Remedy(false) + " For " + phrase.Duration(w.Lasted) + ", " + w.Service.Namespace + "/" + w.Service.Name + " waited for " + is.What() + "."
+	x.Remedy = first
 }

@@ -77,7 +77,12 @@ func podStories() []podStory {
 				exited("OOMKilled", 137)(p)
 				p.Containers[0].State, p.Containers[0].Reason = "waiting", "CrashLoopBackOff"
 			}, "-web-1")
-		}, "container_exit", []string{"shop/web waits for a container of pod shop/web-1 to keep running (container app: CrashLoopBackOff after OOMKilled, exit code 137). Raise the memory limit"}, []string{"logs --previous"}},
+		}, "container_exit", []string{"shop/web waits for a container of pod shop/web-1 to keep running (container app: CrashLoopBackOff after OOMKilled, exit code 137). Raise the memory limit"}, []string{"logs --previous", "What began the outage"}},
+		{
+			"an exit that the kubelet did not see", func(b *tracked) { b.pod(10, exited("ContainerStatusUnknown", 137), "-web-1") }, "container_exit",
+			[]string{"(container app: ContainerStatusUnknown, exit code 137)", "check whether the machine or the runtime was restarted"},
+			[]string{"by a signal"},
+		},
 		{
 			"no error", func(b *tracked) { b.pod(10, exited("Completed", 0), "-web-1") }, "container_exit",
 			[]string{"(container app: Completed)", "ended without an error"},
