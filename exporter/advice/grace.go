@@ -117,7 +117,7 @@ func (g GracePeriod) tooShort() string {
 		return fmt.Sprintf("Your provider sets the grace period of %s, so open a case with your provider. Kubelets renew their Lease every %s, so even healthy nodes exceed the grace period. As a workaround, set a shorter nodeLeaseDurationSeconds: kubelets renew their Lease four times in that period.",
 			period, interval)
 	}
-	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager to %s. %s. The default is 40s (50s from v1.32). Kubelets renew their Lease every %s, so less than %s is always unsafe: a single lost heartbeat makes a node Unknown.",
+	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager to %s. %s. The default is 40s (50s from v1.32). Kubelets send a heartbeat every %s, so less than %s is always unsafe: a single lost heartbeat makes a node Unknown.",
 		phrase.Duration(g.Recommended()), g.current(), interval, phrase.Duration(g.Shortest()))
 }
 

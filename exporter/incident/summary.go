@@ -39,7 +39,7 @@ func (f *Facts) happenedToNodes(x *Incident, g advice.GracePeriod, now time.Time
 	case x.Verdict == verdict.GracePeriod:
 		s := "the grace period of " + phrase.Duration(x.Numbers.GracePeriod) + " is as short as the heartbeat interval"
 		if x.Numbers.LongestInterval > 0 {
-			s += "; " + phrase.Count(nodes, "node was", "nodes were") + " lost after intervals of at most " + longest
+			s += "; " + phrase.Count(nodes, "node", "nodes") + " exceeded it with intervals of up to " + longest
 		}
 		return s + f.turnedText(x)
 	case x.Verdict == verdict.ControllerManager && f.NotMarked == 0:
