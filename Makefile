@@ -69,11 +69,11 @@ release-snapshot: bin/goreleaser bin/syft bin/helm ## Build all files of a relea
 	$(MAKE) image VERSION=v$$(sed -E 's/.*"version":"([^"]*)".*/\1/' dist/metadata.json)
 check-release: bin/goreleaser bin/syft bin/helm bin/govulncheck bin/validate-krew-manifest ## Build a snapshot release twice, and check its files.
 	cd lab/release && $(FRESH) .
-lab-test: bin/helm bin/kubectl ## Run all scenarios of the lab but the slowest. [RELEASE=v1.31.0] [SCENARIOS=-verdicts] runs those.
+lab-test: bin/helm bin/kubectl bin/prometheus ## Run all scenarios of the lab but the slowest. [RELEASE=v1.31.0] [SCENARIOS=-verdicts] runs those.
 	cd lab && $(FRESH) -parallel 10 $(if $(SCENARIOS)$(RELEASE),$(if $(SCENARIOS),-run TestScenarios) . $(SCENARIOS) $(if $(RELEASE),-release $(RELEASE)),./...)
-lab: build ## Run one scenario. SCENARIO=name [RELEASE=v1.31.0] [SAVE=file] [PAGING=1] [KEEP=1]
-	cd lab && go run . run $(SCENARIO) --kubeflap $(CURDIR)/bin/kubeflap $(if $(RELEASE),--release $(RELEASE)) $(if $(SAVE),--save $(abspath $(SAVE))) $(if $(PAGING),--rules $(CURDIR)/rules) $(if $(KEEP),--keep)
-fleet-test: build bin/golangci-lint ## Compare the alerts of a Thanos ruler for three clusters with those of each cluster's Prometheus. Takes 20 minutes.
+lab: build bin/prometheus ## Run one scenario. SCENARIO=name [RELEASE=v1.31.0] [SAVE=file] [ALERTS=1] [KEEP=1]
+	cd lab && go run . run $(SCENARIO) --kubeflap $(CURDIR)/bin/kubeflap $(if $(RELEASE),--release $(RELEASE)) $(if $(SAVE),--save $(abspath $(SAVE))) $(if $(ALERTS),--rules $(CURDIR)/rules) $(if $(KEEP),--keep)
+fleet-test: build bin/golangci-lint bin/prometheus ## Compare the alerts of a Thanos ruler for three clusters with those of each cluster's Prometheus. Takes 20 minutes.
 	cd lab && $(CURDIR)/bin/golangci-lint run --build-tags fleet ./fleet && $(FRESH) -v -tags fleet ./fleet
 browser-test: ## Test the page with Chromium. [PICTURES=-update] takes the screenshots in docs/images.
 	cd lab/browser && $(FRESH) $(if $(PICTURES),-run Pictures . $(PICTURES),./...)
@@ -82,9 +82,9 @@ grafana-test: ## Check the dashboards against the types of Grafana 12 and 13. Ne
 docs: bin/helm ## Write all generated files: references, golden expositions, deploy/, and the chart's README.
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/recording ./exporter/track ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update
-bench: build ## Run the benchmark on a real API server and write docs/performance.md. [SIZES=] [RUNS=] [RECORDER=] [PROFILE=]
-	cd lab && go run . bench --kubeflap $(CURDIR)/bin/kubeflap --runs $(or $(RUNS),3) $(patsubst %,--size %,$(or $(SIZES),small medium)) $(if $(RECORDER),--recorder $(RECORDER)) $(if $(PROFILE),--profile $(abspath $(PROFILE)))
-# Without this tag, promtool includes the clients of all clouds. They take longer to compile than everything else.
+bench: build ## Run the benchmark on a real API server and write docs/performance.md. [SIZES=] [RUNS=] [RECORDER=]
+	cd lab && go run . bench --kubeflap $(CURDIR)/bin/kubeflap --runs $(or $(RUNS),3) $(patsubst %,--size %,$(or $(SIZES),small medium)) $(if $(RECORDER),--recorder $(RECORDER))
+# Without this tag, promtool and Prometheus include the clients of all clouds. They take longer to compile than everything else.
 bin/%: tools/go.mod
 	go build -modfile $< -tags remove_all_sd -o $@ $$(sed -nE 's#^\t(.*/$*(/v[0-9]+)?)$$#\1#p' $<)
 .PHONY: bin/chart $(shell sed -nE 's/^([a-z-]+):.*/\1/p' Makefile)

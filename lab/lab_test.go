@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"flag"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -49,17 +48,17 @@ var slowest = []string{"circuit-breaker-open", "random", "controller-manager-sto
 // depends on the release.
 func scenarios(releases []cluster.Release) []scenario.Scenario {
 	all := scenario.All(releases[0])
-	pages := map[string]bool{}
+	alerts := map[string]bool{}
 	for _, s := range all {
-		pages[s.Name] = s.Pages != nil
+		alerts[s.Name] = s.Alerts != nil
 	}
 	for _, release := range releases[1:] {
 		for _, s := range scenario.All(release) {
 			if s.ByRelease {
-				// Pages do not depend on the release, so they are only checked on the newest one. Scenarios that have
-				// no pages there are checked here.
-				if pages[s.Name] {
-					s.Pages, s.Quiet = nil, nil
+				// Alerts do not depend on the release, so they are only checked on the newest one. Scenarios that have
+				// none there are checked here.
+				if alerts[s.Name] {
+					s.Alerts = nil
 				}
 				all = append(all, s)
 			}
@@ -93,10 +92,10 @@ func leftOut(s scenario.Scenario) bool {
 // nameOf returns the name of a scenario's test: the scenario and the release.
 func nameOf(s scenario.Scenario) string { return s.Name + "@" + string(s.Options.Release) }
 
-// TestScenarios checks that kubeflap agrees with the recorder on every transition of every scenario, live and in the
-// replay of its recording. Scenarios that depend on the release also run on the oldest release. The five incidents must
-// be paged with their cause and remedy, and a healthy day must not cause a page. Each scenario has its own cluster. At
-// most two scenarios start at the same time; after their start, they mostly wait.
+// TestScenarios checks that kubeflap agrees with the recorder on every transition of every scenario. Scenarios that
+// depend on the release also run on the oldest release. The five incidents must fire alerts with their cause and remedy,
+// and a healthy day must fire none. Each scenario has its own cluster. At most two scenarios start at the same time;
+// after their start, they mostly wait.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	kubeflap := buildKubeflap(t)
@@ -108,11 +107,8 @@ func TestScenarios(t *testing.T) {
 		for _, s := range slices.DeleteFunc(scenarios(releases), leftOut) {
 			t.Run(nameOf(s), func(t *testing.T) {
 				t.Parallel()
-				options := recorded(t, s, session.Options{Kubeflap: kubeflap, Manifest: manifest, Seed: 1, Log: logger(t), Turns: turns})
-				if inAnyOrder(s) && s.Options.Release == releases[0] && !testing.Short() {
-					options.Seconds = lateWatches()
-				}
-				if s.Pages != nil || s.Pageable() && s.Options.Release == releases[0] {
+				options := recorded(s, session.Options{Kubeflap: kubeflap, Manifest: manifest, Seed: 1, Log: logger(t), Turns: turns})
+				if s.Alerts != nil || s.Alerting() && s.Options.Release == releases[0] {
 					options.Rules = "../rules"
 				}
 				running := runScenario(t, s, options)
@@ -122,15 +118,13 @@ func TestScenarios(t *testing.T) {
 		runFaults(t, kubeflap, releases[0], turns)
 	})
 	all.expectCausesPage(t)
-	t.Logf("delays from kubeflap's incident to its page:\n%s", strings.Join(all.paged, "\n"))
 }
 
 // rawScenarios lists the scenarios whose watches are also recorded as bytes.
 var rawScenarios = []string{"causes", "endpoints-reset", "in-place-upgrade", "large-service", "maintenance", "node-drain", "random", "relist"}
 
-// recorded adds a recording to the options. With -record, it is kept with the facts.
-func recorded(t *testing.T, s scenario.Scenario, options session.Options) session.Options {
-	options.Save = filepath.Join(t.TempDir(), "recording.jsonl")
+// recorded adds a recording to the options, with -record.
+func recorded(s scenario.Scenario, options session.Options) session.Options {
 	if *record != "" {
 		options.Save = filepath.Join(*record, nameOf(s)+".jsonl.gz")
 		options.Facts = filepath.Join(*record, nameOf(s)+".facts.jsonl.gz")
@@ -143,8 +137,7 @@ func recorded(t *testing.T, s scenario.Scenario, options session.Options) sessio
 
 // results collects the results of scenarios that run concurrently.
 type results struct {
-	mu    sync.Mutex
-	paged []string
+	mu sync.Mutex
 	// causes holds the rows of causes.md by test name.
 	causes map[string]string
 }
@@ -153,9 +146,6 @@ func (r *results) join(s scenario.Scenario, running *session.Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.causes[nameOf(s)] = causeRows(s, running)
-	for _, page := range running.PageDelays {
-		r.paged = append(r.paged, fmt.Sprintf("%-30s %-35s %5.1f s, limit %s", nameOf(s), page.Alert, page.After.Seconds(), page.Within))
-	}
 }
 
 // longest is the timeout of a scenario. It is longer than any scenario takes on a slow machine, but shorter than the
@@ -208,24 +198,6 @@ func logger(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), nil))
 }
 
-// lateBy is longer than the usual lag between two watches on a busy API server.
-const lateBy = 1500 * time.Millisecond
-
-// lateWatches returns the delays of additional kubeflap instances, one entry per instance. Each must report the same
-// counters, causes and incidents as an instance without delays.
-func lateWatches() []session.Delays {
-	return []session.Delays{
-		{"pods": lateBy},
-		{"endpointslices": lateBy, "endpoints": lateBy},
-		{"nodes": lateBy},
-	}
-}
-
-// inAnyOrder reports whether a scenario also runs with kubeflap instances whose watches are delayed.
-func inAnyOrder(s scenario.Scenario) bool {
-	return slices.Contains([]string{"heartbeat-loss", "in-place-upgrade", "causes", "endpoints-reset", "control-plane-stall"}, s.Name)
-}
-
 // runFaults runs the scenarios in which only kubeflap's watches fail. kubeflap must report that it is blind, and must
 // not report transitions that did not happen.
 func runFaults(t *testing.T, kubeflap string, release cluster.Release, turns chan struct{}) {
@@ -233,11 +205,7 @@ func runFaults(t *testing.T, kubeflap string, release cluster.Release, turns cha
 	for _, s := range slices.DeleteFunc(scenario.Faults(release), leftOut) {
 		t.Run(nameOf(s), func(t *testing.T) {
 			t.Parallel()
-			options := session.Options{Kubeflap: kubeflap, Manifest: manifest, Turns: turns, Log: logger(t)}
-			if *record != "" {
-				options = recorded(t, s, options)
-			}
-			runScenario(t, s, options)
+			runScenario(t, s, recorded(s, session.Options{Kubeflap: kubeflap, Manifest: manifest, Turns: turns, Log: logger(t)}))
 		})
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/session"
 	"github.com/kubeflap/kubeflap/lab/truth"
@@ -43,13 +42,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	app := kingpin.New("lab", "Tests kubeflap with a real Kubernetes control plane.")
 	app.HelpFlag.Short('h')
 	list := app.Command("list", "List the scenarios.")
-	build := app.Command("build", "Build the control plane, Prometheus and Alertmanager. The first build takes some minutes.")
+	build := app.Command("build", "Build the control plane. The first build takes some minutes.")
 
 	runs := app.Command("run", "Run a scenario, and compare kubeflap's counts with the recorder's.")
 	name := runs.Arg("scenario", "Name of a scenario. See `lab list`.").Required().String()
 	var options session.Options
 	addSessionFlags(runs, &options)
-	second := runs.Flag("second", "Run another kubeflap with delayed watches, such as pods=1.5s or endpoints=1s,endpointslices=2s, and compare it with the first. Repeatable.").Strings()
 	release := onRelease(runs)
 	runs.Flag("seed", "Seed of the random scenario.").Default("1").Uint64Var(&options.Seed)
 	dump := runs.Flag("dump", "File for a list of all counted events.").String()
@@ -82,9 +80,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if options.Seconds, err = parseSeconds(*second); err != nil {
-			return err
-		}
 		return play(ctx, s, options, show{out: out, dump: *dump, keep: *keep})
 	}
 }
@@ -92,27 +87,16 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 func addSessionFlags(runs *kingpin.CmdClause, options *session.Options) {
 	runs.Flag("kubeflap", "Path of the kubeflap binary to test. Without it, only the recorder runs.").StringVar(&options.Kubeflap)
 	runs.Flag("manifest", "Manifest with kubeflap's ServiceAccount and permissions.").Default(manifest).StringVar(&options.Manifest)
-	runs.Flag("save", "File for a recording by kubeflap. Its replay is also checked.").StringVar(&options.Save)
+	runs.Flag("save", "File for a recording by kubeflap.").StringVar(&options.Save)
 	runs.Flag("facts", "File for the facts that the recorder has counted. Requires --save.").StringVar(&options.Facts)
 	runs.Flag("raw", "File for the bytes of the watches. Requires --save.").StringVar(&options.Raw)
-	runs.Flag("rules", "Directory with the alert rules. If set, Prometheus and Alertmanager also run, and pages are checked.").StringVar(&options.Rules)
+	runs.Flag("rules", "Directory with the alert rules. If set, a Prometheus also runs, and its alerts are checked.").StringVar(&options.Rules)
 }
 
 func listScenarios(out io.Writer) {
 	for _, s := range append(scenario.All(cluster.Newest), scenario.Faults(cluster.Newest)...) {
 		fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary)
 	}
-}
-
-func parseSeconds(texts []string) (all []session.Delays, err error) {
-	for _, text := range texts {
-		delays, err := session.ParseDelays(text)
-		if err != nil {
-			return nil, fmt.Errorf("read --second: %w", err)
-		}
-		all = append(all, delays)
-	}
-	return all, nil
 }
 
 // onRelease adds the flag --release to a command.
@@ -124,15 +108,14 @@ func onRelease(command *kingpin.CmdClause) *string {
 	return command.Flag("release", "Kubernetes version: "+strings.Join(all, " or ")+". Default: the newest one that has the scenario.").Enum(all...)
 }
 
-// buildAll builds the control planes of the given releases, Prometheus and Alertmanager.
+// buildAll builds the control planes of the given releases.
 func buildAll(ctx context.Context, log *slog.Logger, releases []cluster.Release) error {
 	for _, release := range releases {
 		if _, err := cluster.Build(ctx, log, release); err != nil {
 			return err
 		}
 	}
-	_, _, err := paging.Build(ctx, log)
-	return err
+	return nil
 }
 
 // stand starts a cluster, which runs until the context ends.
@@ -173,18 +156,15 @@ func play(ctx context.Context, s scenario.Scenario, options session.Options, sho
 	return cmp.Or(failed, running.Stop())
 }
 
-// urls prints the URLs of kubeflap, and of Prometheus and Alertmanager if they run.
+// urls prints the URLs of kubeflap, and of Prometheus if it runs.
 func (s show) urls(running *session.Session) {
 	if running.URL == "" {
 		return
 	}
 	fmt.Fprintf(s.out, "incidents       %s/flaps\n", running.URL)
-	if running.Paging == nil {
-		return
+	if running.Prometheus != nil {
+		fmt.Fprintf(s.out, "alerts          %s/api/v1/alerts\n", running.Prometheus.URL)
 	}
-	fmt.Fprintf(s.out, "received pages  %s\n", running.Paging.Receiver.URL)
-	fmt.Fprintf(s.out, "Prometheus      %s/api/v1/alerts\n", running.Paging.Prometheus)
-	fmt.Fprintf(s.out, "Alertmanager    %s/api/v2/alerts/groups\n", running.Paging.Alertmanager)
 }
 
 func verdict(s *session.Session) string {

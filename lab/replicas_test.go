@@ -13,8 +13,8 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
-	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/prometheus"
 	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
@@ -41,21 +41,19 @@ func TestReplicasKeepTheHistory(t *testing.T) {
 		a.shows("node-2", over)
 		b.shows("node-2", over)
 
-		pager := steps.Value(paging.Start(d.ctx, paging.Options{
-			Rules: "../rules", Kubeflap: []string{a.address, b.address}, Kubeconfig: d.cluster.Kubeconfig, Log: logger(d.t),
-		}))
-		d.t.Cleanup(pager.Stop)
+		observer := steps.Value(prometheus.Start(d.ctx, "../rules", a.address, b.address))
+		d.t.Cleanup(observer.Stop)
 		for _, r := range []*replica{a, b} {
 			r.stop()
-			d.scrapes(pager, fmt.Sprintf(`up{job="kubeflap",instance=%q} == 0`, r.address))
+			steps.Must(observer.Until(d.ctx, fmt.Sprintf(`up{job="kubeflap",instance=%q} == 0`, r.address)))
 			r.start()
-			d.scrapes(pager, fmt.Sprintf(`up{job="kubeflap",instance=%q} == 1`, r.address))
+			steps.Must(observer.Until(d.ctx, fmt.Sprintf(`up{job="kubeflap",instance=%q} == 1`, r.address)))
 			r.shows("node-2", over)
 		}
-		d.scrapes(pager, fmt.Sprintf(`count_over_time(up{job="kubeflap"}[1m]) > 6 and timestamp(up) > %d`, time.Now().Unix()))
+		steps.Must(observer.Until(d.ctx, fmt.Sprintf(`count_over_time(up{job="kubeflap"}[1m]) > 6 and timestamp(up) > %d`, time.Now().Unix())))
 		// The setting itself is too tight for the incident before the upgrade.
-		if alerts := steps.Value(pager.Query(d.ctx, `count_over_time(ALERTS{alertname!="KubeflapGracePeriodTooTight"}[15m])`)); len(alerts)+len(pager.Receiver.Pages()) > 0 {
-			d.t.Errorf("an upgrade raises alerts: %v, pages %v", alerts, pager.Receiver.Pages())
+		if alerts := steps.Value(observer.Query(d.ctx, `count_over_time(ALERTS{alertname!="KubeflapGracePeriodTooTight"}[15m])`)); len(alerts) > 0 {
+			d.t.Errorf("an upgrade raises alerts: %v", alerts)
 		}
 
 		a.stop()
@@ -70,17 +68,6 @@ func TestReplicasKeepTheHistory(t *testing.T) {
 		b.shows("node-3", over)
 		checkSame(d.t, a.incidents(), b.incidents())
 	})
-}
-
-// scrapes waits until a query has a result.
-func (d *desk) scrapes(pager *paging.Paging, query string) {
-	steps.Must(poll.Until(d.ctx, 2*time.Minute, query, func(ctx context.Context) error {
-		series, err := pager.Query(ctx, query)
-		if err == nil && len(series) == 0 {
-			err = fmt.Errorf("no result yet")
-		}
-		return err
-	}))
 }
 
 // replica is a kubeflap that runs with the flags and the account of the chart's pods, beside the cluster.

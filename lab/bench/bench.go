@@ -3,7 +3,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,10 +34,7 @@ type Options struct {
 	Cache string
 	// Page is the path of the document with the result tables.
 	Page string
-	// Profiles is a directory for profiles of kubeflap. If it is set, the benchmark profiles kubeflap at each of the
-	// Sizes, instead of comparing the programs.
-	Profiles string
-	Log      *slog.Logger
+	Log  *slog.Logger
 
 	// dir is a temporary directory. It and the scraper are set by Run.
 	dir     string
@@ -58,7 +54,7 @@ type Measured struct {
 	Recorded Recorded
 }
 
-// part is a measurement. Its name is the part of the page with its results, or empty.
+// part is a measurement. Its name is the part of the page with its results.
 type part struct {
 	name    string
 	measure func()
@@ -67,10 +63,6 @@ type part struct {
 // parts returns all requested measurements.
 func (o *Options) parts(ctx context.Context, m *Measured) (all []part) {
 	for _, size := range o.Sizes {
-		if o.Profiles != "" {
-			all = append(all, part{"", func() { o.profile(ctx, size) }})
-			continue
-		}
 		all = append(all, part{size.Name, func() {
 			result := o.compare(ctx, size)
 			m.Results = append(m.Results, result)
@@ -92,9 +84,7 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 	err = steps.Run(func() {
 		parts := o.parts(ctx, &m)
 		for _, part := range parts {
-			if part.name != "" {
-				around(o.Page, part.name)
-			}
+			around(o.Page, part.name)
 		}
 		o.dir = steps.Value(os.MkdirTemp("", "kubeflap-bench-"))
 		defer os.RemoveAll(o.dir)
@@ -106,7 +96,7 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 				break
 			}
 			if err := steps.Run(part.measure); err != nil {
-				failures = append(failures, fmt.Errorf("measure %s: %w", cmp.Or(part.name, "with a profile"), err))
+				failures = append(failures, fmt.Errorf("measure %s: %w", part.name, err))
 			}
 		}
 		steps.Must(errors.Join(failures...))

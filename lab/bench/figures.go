@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // Figure is the name of a measured quantity. It is also the label of a row in the table.
@@ -16,26 +14,16 @@ type Figure string
 const (
 	SyncedWall   Figure = "Time until synced"
 	SyncedCPU    Figure = "CPU until synced"
-	SyncedPeak   Figure = "Peak memory until synced"
 	RestMemory   Figure = "Memory at rest, after startup"
 	RestCPU      Figure = "CPU per minute at rest"
-	RestRate     Figure = "Leases renewed per second at rest"
 	EventCPU     Figure = "CPU per 1,000 events"
-	EventRate    Figure = "Events per second under load"
 	Scraped      Figure = "Scrape, median"
-	ScrapedCPU   Figure = "CPU per scrape"
 	ScrapedBytes Figure = "Scrape, size"
 	Series       Figure = "Series"
-	Gzipped      Figure = "Scrape with gzip, median"
-	GzippedCPU   Figure = "CPU per scrape with gzip"
-	GzippedBytes Figure = "Scrape with gzip, size"
 	SteadyMemory Figure = "Memory while scraped"
 	BusyMedian   Figure = "Scrape under load, median"
 	BusyP99      Figure = "Scrape under load, p99"
-	BusyRate     Figure = "Events per second while scraped"
 	Shown        Figure = "Event to scrape, p99"
-	Answered     Figure = "Event to end of scrape, p99"
-	ShownRate    Figure = "Events per second while probed"
 	PeakMemory   Figure = "Peak memory overall"
 )
 
@@ -80,27 +68,17 @@ func rows() []row {
 	return []row{
 		{SyncedWall, seconds, true},
 		{SyncedCPU, seconds, true},
-		{SyncedPeak, mebibytes, false},
 		{RestMemory, mebibytes, false},
 		{SteadyMemory, mebibytes, true},
 		{PeakMemory, mebibytes, true},
 		{RestCPU, seconds, true},
-		{RestRate, count, false},
 		{EventCPU, seconds, true},
-		{EventRate, count, false},
 		{Series, count, true},
 		{Scraped, seconds, true},
-		{ScrapedCPU, seconds, false},
 		{ScrapedBytes, bytesize, false},
-		{Gzipped, seconds, false},
-		{GzippedCPU, seconds, false},
-		{GzippedBytes, bytesize, false},
 		{BusyMedian, seconds, false},
 		{BusyP99, seconds, false},
-		{BusyRate, count, false},
 		{Shown, seconds, true},
-		{Answered, seconds, false},
-		{ShownRate, count, false},
 	}
 }
 
@@ -131,7 +109,7 @@ func quantile(q float64, values []float64) float64 {
 	if n := len(sorted); q == 0.5 && n%2 == 0 {
 		return (sorted[n/2-1] + sorted[n/2]) / 2
 	}
-	return stat.Quantile(q, stat.Empirical, sorted, nil)
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
 func inSeconds(durations []time.Duration) []float64 {
@@ -142,4 +120,10 @@ func inSeconds(durations []time.Duration) []float64 {
 	return values
 }
 
-func mean(values []float64) float64 { return stat.Mean(values, nil) }
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}

@@ -22,24 +22,18 @@ func offsets() []time.Duration {
 // for one of the offsets, and scrapes. It does not scrape continuously, because each scrape costs CPU time.
 func (m *measurement) measureLatency(ctx context.Context) {
 	var shares []float64
-	var answered []time.Duration
-	m.figures[ShownRate] = m.underLoad(ctx, func(ctx context.Context) {
+	m.underLoad(ctx, func(ctx context.Context) {
 		for _, offset := range offsets() {
 			shown := 0
 			for range m.pace.Probes {
-				first, took := m.probe(ctx, offset)
-				if first {
+				if m.probe(ctx, offset) {
 					shown++
-				}
-				if offset == 0 {
-					answered = append(answered, took)
 				}
 			}
 			shares = append(shares, float64(shown)/float64(m.pace.Probes))
 		}
 	})
 	m.figures[Shown] = earliest(shares)
-	m.figures[Answered] = quantile(0.99, inSeconds(answered))
 }
 
 // earliest returns, in seconds, the smallest offset that is late enough. At this offset and all larger ones, at least
@@ -52,9 +46,9 @@ func earliest(shares []float64) float64 {
 	return result
 }
 
-// probe changes the readiness of an address, and scrapes after the offset. It reports whether the first scrape showed the
-// change, and returns the time from the change to the end of the first scrape that showed it.
-func (m *measurement) probe(ctx context.Context, offset time.Duration) (first bool, answered time.Duration) {
+// probe changes the readiness of an address, and scrapes after the offset until the change is shown. It reports whether
+// the first scrape showed it.
+func (m *measurement) probe(ctx context.Context, offset time.Duration) bool {
 	before := m.probeFlips(ctx)
 	a := m.load.probe
 	ready := a.turn%2 == 1
@@ -64,11 +58,11 @@ func (m *measurement) probe(ctx context.Context, offset time.Duration) (first bo
 	steps.Must(poll.Sleep(ctx, offset))
 	for first := true; time.Since(written) < 10*time.Second; first = false {
 		if m.probeFlips(ctx) > before {
-			return first, time.Since(written)
+			return first
 		}
 	}
 	steps.Must(fmt.Errorf("an update of EndpointSlice %s/%s was not on /metrics after 10 s", a.slice.Namespace, a.slice.Name))
-	return false, 0
+	return false
 }
 
 // probeFlips reads from /metrics how many address flips kubeflap has counted for the probed Service.

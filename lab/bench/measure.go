@@ -25,7 +25,7 @@ type Pace struct {
 	// Settle is the pause after the start, after load, and between scrapes. During this pause, the program can collect
 	// garbage.
 	Settle time.Duration
-	// Scrapes is the number of scrapes for each encoding. Probes is the number of latency measurements at each offset.
+	// Scrapes is the number of scrapes. Probes is the number of latency measurements at each offset.
 	Scrapes, Probes int
 }
 
@@ -87,8 +87,7 @@ func (o *Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p pr
 func (m *measurement) measureSync(ctx context.Context) {
 	used := m.running.untilSynced(ctx, m.load.size)
 	m.before = m.load.written()
-	m.figures[SyncedWall] = used.at.Sub(m.running.began).Seconds()
-	m.figures[SyncedCPU], m.figures[SyncedPeak] = used.cpu, used.peak
+	m.figures[SyncedWall], m.figures[SyncedCPU] = used.at.Sub(m.running.began).Seconds(), used.cpu
 }
 
 func (m *measurement) settle(ctx context.Context) { steps.Must(poll.Sleep(ctx, m.pace.Settle)) }
@@ -96,7 +95,7 @@ func (m *measurement) settle(ctx context.Context) { steps.Must(poll.Sleep(ctx, m
 func (m *measurement) measureRest(ctx context.Context) {
 	m.settle(ctx)
 	seen := m.observe(ctx, m.pace.Rest)
-	m.figures[RestCPU], m.figures[RestMemory], m.figures[RestRate] = seen.cpu/seen.took*60, seen.memory, seen.renewed/seen.took
+	m.figures[RestCPU], m.figures[RestMemory] = seen.cpu/seen.took*60, seen.memory
 	if seen.renewed > 0 {
 		m.leaseCPU = seen.cpu / seen.renewed
 	}
@@ -139,53 +138,39 @@ func (m *measurement) measureEvents(ctx context.Context) {
 			seen = m.observe(ctx, m.pace.Load)
 		}
 	})
-	m.figures[EventRate] = seen.flapped / seen.took
 	m.figures[EventCPU] = (seen.cpu - m.leaseCPU*seen.renewed) / seen.flapped * 1000
 	m.settle(ctx)
 }
 
-// underLoad makes pods flap while the function do runs. It returns the number of events per second.
-func (m *measurement) underLoad(ctx context.Context, do func(context.Context)) (eventRate float64) {
+// underLoad makes pods flap while the function do runs.
+func (m *measurement) underLoad(ctx context.Context, do func(context.Context)) {
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
 	group, groupCtx := errgroup.WithContext(loading)
-	begin, before := time.Now(), m.load.flapped.Load()
 	group.Go(func() error { return m.load.flap(loading, m.pace.Events) })
 	group.Go(func() error {
 		defer stop()
 		return steps.Run(func() { do(groupCtx) })
 	})
 	steps.Must(group.Wait())
-	return float64(m.load.flapped.Load()-before) / time.Since(begin).Seconds()
 }
 
 func (m *measurement) measureScrapes(ctx context.Context) {
 	m.figures[Series] = m.running.series(ctx)
-	var rss []float64
-	for _, kind := range []struct {
-		encoding         string
-		took, cpu, bytes Figure
-	}{{"", Scraped, ScrapedCPU, ScrapedBytes}, {"gzip", Gzipped, GzippedCPU, GzippedBytes}} {
-		var took, cpu, bytes []float64
-		for range m.pace.Scrapes {
-			before := m.running.usage()
-			duration, size := m.scraper.scrape(m.running, kind.encoding)
-			after := m.running.usage()
-			m.settle(ctx)
-			took, cpu, bytes = append(took, duration.Seconds()), append(cpu, after.cpu-before.cpu), append(bytes, float64(size))
-			rss = append(rss, after.rss)
-		}
-		// CPU time has a resolution of 10 ms, so only the mean is precise enough.
-		m.figures[kind.took], m.figures[kind.cpu], m.figures[kind.bytes] = median(took), mean(cpu), median(bytes)
+	var took, bytes, rss []float64
+	for range m.pace.Scrapes {
+		duration, size := m.scraper.scrape(m.running)
+		m.settle(ctx)
+		took, bytes, rss = append(took, duration.Seconds()), append(bytes, float64(size)), append(rss, m.running.usage().rss)
 	}
-	m.figures[SteadyMemory] = median(rss)
+	m.figures[Scraped], m.figures[ScrapedBytes], m.figures[SteadyMemory] = median(took), median(bytes), median(rss)
 }
 
 func (m *measurement) measureBusyScrapes(ctx context.Context) {
 	var took []time.Duration
-	m.figures[BusyRate] = m.underLoad(ctx, func(ctx context.Context) {
+	m.underLoad(ctx, func(ctx context.Context) {
 		for begin := time.Now(); time.Since(begin) < m.pace.Load; steps.Must(poll.Sleep(ctx, busyPause)) {
-			duration, _ := m.scraper.scrape(m.running, "")
+			duration, _ := m.scraper.scrape(m.running)
 			took = append(took, duration)
 		}
 	})

@@ -80,7 +80,7 @@ func bounds() []bound {
 		{Figure: SyncedCPU, of: Floor, limit: 0.7},
 		{Figure: EventCPU, of: Floor, limit: 0.7},
 	}
-	for _, figure := range []Figure{Series, Scraped, ScrapedBytes, Gzipped, GzippedBytes} {
+	for _, figure := range []Figure{Series, Scraped, ScrapedBytes} {
 		all = append(all, bound{Figure: figure, of: Peer, limit: fifth})
 	}
 	return append(all,

@@ -37,8 +37,8 @@ func (s *scraper) stop() {
 }
 
 // scrape reads all metrics of a program. It returns how long this took, and the size of the response.
-func (s *scraper) scrape(r *running, encoding string) (took time.Duration, bytes int64) {
-	steps.Value(fmt.Fprintln(s.ask, r.url+"/metrics", encoding))
+func (s *scraper) scrape(r *running) (took time.Duration, bytes int64) {
+	steps.Value(fmt.Fprintln(s.ask, r.url+"/metrics"))
 	if _, err := fmt.Fscanln(s.answers, (*int64)(&took), &bytes); err != nil {
 		steps.Must(fmt.Errorf("scrape %s: %w", r.name, err))
 	}

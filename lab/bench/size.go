@@ -1,9 +1,6 @@
 package bench
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // Size is the number of objects of each kind in a cluster.
 type Size struct {
@@ -18,18 +15,6 @@ func Sizes() []Size {
 		{Name: "medium", Nodes: 1_000, Pods: 30_000, Services: 2_000},
 		{Name: "large", Nodes: 5_000, Pods: 150_000, Services: 10_000},
 	}
-}
-
-// FindSize returns the predefined size with the given name.
-func FindSize(name string) (Size, error) {
-	var names []string
-	for _, size := range Sizes() {
-		if size.Name == name {
-			return size, nil
-		}
-		names = append(names, size.Name)
-	}
-	return Size{}, fmt.Errorf("unknown size %q, want one of %s", name, strings.Join(names, ", "))
 }
 
 func (s Size) String() string {

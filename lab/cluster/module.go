@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -26,10 +25,6 @@ type Module struct {
 	// Programs contains the programs to build. The key is the name of a binary. The value is its package or its source
 	// files.
 	Programs map[string][]string
-	// Completes is the path of a module whose published version lacks files that it embeds. Files holds the missing
-	// files, by their path in the module.
-	Completes string
-	Files     map[string]string
 }
 
 // Binaries is the directory that contains the built programs.
@@ -74,25 +69,10 @@ func (m Module) build(ctx context.Context, out string) {
 	defer os.RemoveAll(dir)
 	writeFiles(dir, map[string]string{"go.mod": m.Mod, "go.sum": m.Sum})
 	writeFiles(dir, m.Sources)
-	if m.Completes != "" {
-		m.complete(ctx, dir)
-	}
 	for name, program := range m.Programs {
 		args := []string{"build", "-mod=readonly", "-trimpath", "-tags", m.Tags, "-ldflags", m.LDFlags, "-o", filepath.Join(out, name)}
 		goCommand(ctx, dir, append(args, program...)...)
 	}
-}
-
-// complete copies a module, adds the missing files to the copy, and replaces the module with the copy. A module in Go's
-// module cache cannot be changed, not even with an overlay.
-func (m Module) complete(ctx context.Context, dir string) {
-	var module struct{ Dir string }
-	steps.Must(json.Unmarshal(goCommand(ctx, dir, "mod", "download", "-json", m.Completes), &module))
-	const name = "completed"
-	completed := filepath.Join(dir, name)
-	steps.Must(os.CopyFS(completed, os.DirFS(module.Dir)))
-	writeFiles(completed, m.Files)
-	goCommand(ctx, dir, "mod", "edit", "-replace="+m.Completes+"=./"+name)
 }
 
 func writeFiles(dir string, files map[string]string) {

@@ -107,3 +107,32 @@ func (c Comparison) once(ctx context.Context, ignore func(Difference) bool) erro
 	}
 	return nil
 }
+
+func (c Comparison) expected() (truth.Counts, error) {
+	now, err := c.Truth.Counts()
+	return c.Base.expected(now), err
+}
+
+// settle is the time within which two watchers receive the same event, even on a slow machine. quietWithin is the maximum
+// wait until the cluster no longer changes after a scenario.
+const (
+	settle      = time.Second
+	quietWithin = 2 * time.Minute
+)
+
+// WaitUntilQuiet waits until there has been no transition for a while, so that the recorder and kubeflap have received the
+// same events. It returns a time after which there was none.
+func (c Comparison) WaitUntilQuiet(ctx context.Context) (began time.Time, err error) {
+	err = poll.Until(ctx, quietWithin, "no more changes", func(ctx context.Context) error {
+		transitions := c.Truth.Transitions()
+		began = time.Now()
+		if err := poll.Sleep(ctx, settle); err != nil {
+			return err
+		}
+		if n := c.Truth.Transitions() - transitions; n > 0 {
+			return fmt.Errorf("got %d transitions", n)
+		}
+		return nil
+	})
+	return began, err
+}

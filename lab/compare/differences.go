@@ -51,23 +51,12 @@ type Difference struct {
 }
 
 // Differences lists the series whose values differ between kubeflap and the recorder.
-func Differences(want, reported truth.Counts) []Difference {
-	return differing(func(d Difference) (Difference, bool) {
-		return d, slices.Contains(metrics(), truth.Name(d.Series)) && !d.agree()
-	}, want, reported)
-}
-
-// differing lists the differences for which the function found returns true. It calls the function with each series, and
-// with the values of the first and the last counts.
-func differing(found func(Difference) (Difference, bool), all ...truth.Counts) (differ []Difference) {
-	series := map[string]bool{}
-	for _, counts := range all {
-		for s := range counts {
-			series[s] = true
-		}
-	}
-	for _, s := range slices.Sorted(maps.Keys(series)) {
-		if d, ok := found(Difference{s, value(all[0], s), value(all[len(all)-1], s)}); ok {
+func Differences(want, reported truth.Counts) (differ []Difference) {
+	all := maps.Clone(want)
+	maps.Copy(all, reported)
+	for _, s := range slices.Sorted(maps.Keys(all)) {
+		d := Difference{s, value(want, s), value(reported, s)}
+		if slices.Contains(metrics(), truth.Name(s)) && !d.agree() {
 			differ = append(differ, d)
 		}
 	}
@@ -110,12 +99,9 @@ func (d Difference) agree() bool {
 }
 
 // Table formats differences between the recorder and kubeflap as a table.
-func Table(differences []Difference) string { return TableOf("truth", "kubeflap", differences) }
-
-// TableOf formats differences as a table. first and second are the headers of the two columns.
-func TableOf(first, second string, differences []Difference) string {
+func Table(differences []Difference) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%12s %12s  series\n", first, second)
+	fmt.Fprintf(&b, "%12s %12s  series\n", "truth", "kubeflap")
 	for _, d := range differences {
 		fmt.Fprintf(&b, "%12s %12s  %s\n", number(d.Truth), number(d.Reported), d.Series)
 	}
@@ -127,40 +113,6 @@ func number(v float64) string {
 		return "missing"
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%.3f", v), ".000")
-}
-
-// Unlike compares two kubeflap instances that received the same events in a different order, and returns the
-// differences. It compares the counters, and the causes of each Service's last lost address. In each Difference, Truth
-// is the value of the first instance.
-func Unlike(first, second truth.Counts) []Difference {
-	return differing(func(d Difference) (Difference, bool) { return d, !d.same() }, orderless(first), orderless(second))
-}
-
-// same compares the two values more strictly than the method agree does. A series with the value 0 must exist in both
-// instances.
-func (d Difference) same() bool {
-	if name := truth.Name(d.Series); name != lastLoss && isTime(name) {
-		return d.agree()
-	}
-	return d.Truth == d.Reported
-}
-
-// orderless returns the series whose values must not depend on the order of events from different watches.
-func orderless(reported truth.Counts) truth.Counts {
-	kept := truth.Counts{}
-	for series, value := range reported {
-		switch name := truth.Name(series); {
-		case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"),
-			strings.HasPrefix(name, "kubeflap_endpoints_propagation_seconds"), strings.HasPrefix(name, "kubeflap_endpoints_propagations_"), name == "kubeflap_service_stale_readds_total":
-			// Drop metrics of the process and of the watches. Also drop metrics that combine events of two watches.
-		case name == lastLoss:
-			// Compare only whether the series exists. Its value depends on when the instance received the event.
-			kept[series] = 1
-		case strings.HasSuffix(name, "_total"), strings.HasSuffix(name, "_count"):
-			kept[series] = value
-		}
-	}
-	return kept
 }
 
 const (

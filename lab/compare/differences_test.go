@@ -2,7 +2,6 @@ package compare
 
 import (
 	"testing"
-	"time"
 
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
@@ -49,52 +48,5 @@ func TestCountsAreComparedFromTheBase(t *testing.T) {
 	reported[flips] = 13
 	if got := Differences(want, reported); len(got) != 1 {
 		t.Errorf("got %d differences, want one:\n%s", len(got), Table(got))
-	}
-}
-
-func TestReplay(t *testing.T) {
-	const beats, flips = `kubeflap_node_heartbeat_interval_seconds_count`, `kubeflap_pod_inplace_updates_total{namespace="a"}`
-	const age = `kubeflap_node_heartbeat_age_seconds{node="n"}`
-	for name, c := range map[string]struct {
-		change func(truth.Counts)
-		blind  bool
-		ok     bool
-	}{
-		"the same":                     {func(truth.Counts) {}, false, true},
-		"the end of the recording":     {func(c truth.Counts) { c[beats] = 6 }, false, true},
-		"one heartbeat less":           {func(c truth.Counts) { c[beats] = 4 }, false, false},
-		"other heartbeats while blind": {func(c truth.Counts) { c[beats] = 4 }, true, true},
-		"one count less while blind":   {func(c truth.Counts) { c[flips] = 1 }, true, false},
-		"one series less":              {func(c truth.Counts) { delete(c, flips) }, false, false},
-		"another age":                  {func(c truth.Counts) { c[age] = 99 }, false, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := Span{
-				before: truth.Counts{beats: 5, flips: 2, age: 3},
-				after:  truth.Counts{beats: 6, flips: 2, age: 3},
-				blind:  c.blind,
-			}
-			reported := truth.Counts{beats: 5, flips: 2, age: 3}
-			c.change(reported)
-			if err := s.Replayed(reported); (err == nil) != c.ok {
-				t.Errorf("got error %v", err)
-			}
-		})
-	}
-}
-
-// The recording ended during a heartbeat interval. That interval can be longer than the maxima before and after it.
-func TestReplayThatEndedBeforeAHeartbeat(t *testing.T) {
-	const longest = `kubeflap_node_heartbeat_interval_max_seconds{node="n"}`
-	s := Span{
-		before: truth.Counts{longest: 9.2},
-		after:  truth.Counts{longest: 0.1},
-		lasted: 600 * time.Millisecond,
-	}
-	if err := s.Replayed(truth.Counts{longest: 11.5}); err != nil {
-		t.Error(err)
-	}
-	if err := s.Replayed(truth.Counts{longest: 12}); err == nil {
-		t.Error("an interval that did not occur is accepted")
 	}
 }

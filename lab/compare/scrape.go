@@ -19,8 +19,14 @@ import (
 // accept is an Accept header. It requests protobuf, because only protobuf includes native histograms.
 const accept = `application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited`
 
-// Families reads all metrics at a URL.
-func Families(ctx context.Context, url string) ([]*dto.MetricFamily, error) {
+// Ready returns nil if the kubeflap at the URL is ready.
+func Ready(ctx context.Context, url string) error {
+	_, err := fetch.Body(ctx, url+"/-/ready")
+	return err
+}
+
+// Scrape reads all series at a URL. For histograms, it returns only the series _count and _sum.
+func Scrape(ctx context.Context, url string) (truth.Counts, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, fmt.Errorf("scrape %s: %w", url, err)
@@ -34,58 +40,21 @@ func Families(ctx context.Context, url string) ([]*dto.MetricFamily, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("scrape %s: %s", url, response.Status)
 	}
-	return decode(response.Body, expfmt.ResponseFormat(response.Header))
-}
-
-func decode(body io.Reader, format expfmt.Format) ([]*dto.MetricFamily, error) {
-	decoder := expfmt.NewDecoder(body, format)
-	var families []*dto.MetricFamily
+	decoder, counts := expfmt.NewDecoder(response.Body, expfmt.ResponseFormat(response.Header)), truth.Counts{}
 	for {
 		family := &dto.MetricFamily{}
 		err := decoder.Decode(family)
 		if errors.Is(err, io.EOF) {
-			return families, nil
+			addLosses(counts)
+			return counts, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read metrics: %w", err)
 		}
-		families = append(families, family)
-	}
-}
-
-// Ready returns nil if the kubeflap at the URL is ready.
-func Ready(ctx context.Context, url string) error {
-	_, err := fetch.Body(ctx, url+"/-/ready")
-	return err
-}
-
-// Scrape reads all series at a URL. For histograms, it returns only the series _count and _sum.
-func Scrape(ctx context.Context, url string) (truth.Counts, error) {
-	families, err := Families(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	return series(families), nil
-}
-
-// Text reads all series from metrics in the text format.
-func Text(text io.Reader) (truth.Counts, error) {
-	families, err := decode(text, expfmt.NewFormat(expfmt.TypeTextPlain))
-	if err != nil {
-		return nil, err
-	}
-	return series(families), nil
-}
-
-func series(families []*dto.MetricFamily) truth.Counts {
-	counts := truth.Counts{}
-	for _, family := range families {
 		for _, metric := range family.Metric {
 			read(counts, family, metric)
 		}
 	}
-	addLosses(counts)
-	return counts
 }
 
 func read(counts truth.Counts, family *dto.MetricFamily, metric *dto.Metric) {
@@ -112,4 +81,13 @@ func isTime(name string) bool {
 	name = plain(name)
 	return strings.HasSuffix(name, "_seconds") || strings.HasSuffix(name, "_seconds_total") ||
 		strings.HasSuffix(name, "_seconds_sum")
+}
+
+// OfIncidents reports whether a metric describes incidents.
+func OfIncidents(name string) bool {
+	switch name {
+	case "kubeflap_incidents", "kubeflap_incidents_total", "kubeflap_incident_nodes", "kubeflap_node_verdict", "kubeflap_service_verdict":
+		return true
+	}
+	return false
 }

@@ -21,7 +21,6 @@ import (
 
 	lab "github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/fetch"
-	"github.com/kubeflap/kubeflap/lab/paging"
 )
 
 // These variables hold embedded files.
@@ -83,17 +82,9 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// build returns the paths of Prometheus and Thanos. They are built once and kept in the user's cache.
+// build returns the paths of the programs. Thanos is built once and kept in the user's cache.
 func build(t *testing.T) map[string]string {
 	t.Helper()
-	prometheus, _, err := paging.Build(t.Context(), slog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeflap, err := filepath.Abs(root + "/bin/kubeflap")
-	if err != nil {
-		t.Fatal(err)
-	}
 	// With the tag of Thanos' own releases.
 	built, err := lab.BuildModules(t.Context(), slog.Default(), "thanos", []lab.Module{{
 		Mod: thanosMod, Sum: thanosSum, Tags: "remove_all_sd,slicelabels",
@@ -102,7 +93,7 @@ func build(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]string{"prometheus": prometheus, "thanos": built.Path("thanos"), "kubeflap": kubeflap}
+	return map[string]string{"prometheus": root + "/bin/prometheus", "thanos": built.Path("thanos"), "kubeflap": root + "/bin/kubeflap"}
 }
 
 // block returns the code block below a heading of docs/fleet.md.

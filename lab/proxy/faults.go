@@ -3,13 +3,11 @@ package proxy
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // faults holds the current faults of the proxy, for all its connections.
 type faults struct {
-	mu     sync.Mutex
-	delays map[string]time.Duration
+	mu sync.Mutex
 	// frozen is the set of resources whose watches get no data.
 	frozen map[string]bool
 	// status is the HTTP status with which the proxy answers all requests. If it is 0, the proxy forwards requests.
@@ -24,7 +22,7 @@ type faults struct {
 }
 
 func newFaults() faults {
-	return faults{delays: map[string]time.Duration{}, frozen: map[string]bool{}, changed: make(chan struct{})}
+	return faults{frozen: map[string]bool{}, changed: make(chan struct{})}
 }
 
 func (f *faults) change(do func(*faults)) {
@@ -80,20 +78,8 @@ type clientWatch struct {
 // over reports whether the watch must end. The caller must hold the lock.
 func (w *clientWatch) over() bool { return w.ending || w.number <= w.ended }
 
-// pass waits until data with the given arrival time can be sent to the client. If pass returns true, the watch must end
-// instead.
-func (w *clientWatch) pass(ctx context.Context, arrived time.Time) (over bool, err error) {
-	w.mu.Lock()
-	late := w.delays[w.resource] - time.Since(arrived)
-	w.mu.Unlock()
-	if late > 0 {
-		pause, cancel := context.WithTimeout(ctx, late)
-		defer cancel()
-		// A fault can end the watch during the delay.
-		if err := w.until(pause, w.over); ctx.Err() != nil {
-			return false, err
-		}
-	}
+// pass waits until data can be sent to the client. If pass returns true, the watch must end instead.
+func (w *clientWatch) pass(ctx context.Context) (over bool, err error) {
 	err = w.until(ctx, func() bool {
 		over = w.over()
 		return over || !w.frozen[w.resource]

@@ -1,5 +1,5 @@
-// Package proxy implements a proxy that injects faults into the connection to the API server. It can delay, freeze and
-// end watches, and answer requests with an error.
+// Package proxy implements a proxy that injects faults into the connection to the API server. It can freeze and end watches,
+// and answer requests with an error.
 package proxy
 
 import (
@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -136,15 +135,6 @@ func parse(u *url.URL) (resource string, watch bool) {
 	}
 	watch, _ = strconv.ParseBool(u.Query().Get("watch"))
 	return parts[0], watch
-}
-
-// Delay delays the watch events of the given resources. It does not change their order.
-func (p *Proxy) Delay(by time.Duration, resources ...string) {
-	p.faults.change(func(f *faults) {
-		for _, r := range resources {
-			f.delays[r] = by
-		}
-	})
 }
 
 // Freeze freezes the watches of the given resources until Thaw is called. Watches that are open get no data, and new

@@ -126,8 +126,7 @@ func apiServerUnreachable() Scenario {
 		Repeats: true,
 		Advised: advised, NotAdvised: others,
 		LossesBy: "node_heartbeat_lost",
-		Pages:    []Page{{Alert: "KubeflapControlPlaneFault", Says: []string{fmt.Sprintf("makes %d nodes flap", len(lost))}}},
-		Quiet:    []string{"KubeflapNodeLost"},
+		Alerts:   []Alert{{Name: "KubeflapControlPlaneFault", Says: []string{fmt.Sprintf("makes %d nodes flap", len(lost))}}, {Name: "KubeflapNodeLost"}},
 		Options:  options,
 		Prepare:  func(l *Lab) { spreadReady(l, nodes) },
 		Run: func(l *Lab) {

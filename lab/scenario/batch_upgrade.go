@@ -38,8 +38,8 @@ func batchUpgrade() Scenario {
 			"If you cannot add a gate, set --endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 10s",
 		}},
 		LossesBy: "inplace_update",
-		Pages: []Page{{
-			Alert: "KubeflapInPlaceUpdateUnsafe", Object: "Service shop/web", Remedy: "set a readiness gate to False, and back to True when the new container is ready",
+		Alerts: []Alert{{
+			Name: "KubeflapInPlaceUpdateUnsafe", Object: "Service shop/web", Remedy: "set a readiness gate to False, and back to True when the new container is ready",
 		}},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},

@@ -36,13 +36,13 @@ func openBreakerScenario(s Scenario, open, shut func(*Lab)) Scenario {
 	s.Repeats = true
 	s.Advised, s.NotAdvised = onlyAdvised("controller manager slow")
 	s.LossesBy = "node_heartbeat_lost"
-	s.Pages = []Page{{
-		Alert: breakerAlert,
-		Says:  []string{"ready on lost node"},
+	s.Alerts = []Alert{{
+		Name: breakerAlert,
+		Says: []string{"ready on lost node"},
 	}, {
-		Alert: "KubeflapControlPlaneFault", Remedy: "permission to get Leases",
+		Name: "KubeflapControlPlaneFault", Remedy: "permission to get Leases",
 	}, {
-		Alert: "KubeflapNodeLost", Object: "Node " + breakerVictim,
+		Name: "KubeflapNodeLost", Object: "Node " + breakerVictim,
 	}}
 	s.Options.Release, s.Options.Nodes, s.Options.ControllerManagerPod = cluster.Newest, breakerNodes, true
 	s.Options.ControllerManagerFlags = append([]string{graceFlag, everySecond, "--leader-elect"}, s.Options.ControllerManagerFlags...)
@@ -102,8 +102,8 @@ func dieUnseen(l *Lab, open, shut func(*Lab)) {
 	l.waitForLeaseRenewal(breakerVictim)
 	l.Must(kubelet.Pause())
 	l.Sleep(grace + breakerHolds)
-	if l.Paged != nil {
-		l.Must(l.Paged(l.Ctx, breakerAlert))
+	if l.Fired != nil {
+		l.Must(l.Fired(l.Ctx, breakerAlert))
 	}
 	l.waitForCount(0, transitions, "status", "unknown")
 	l.webHas(breakerNodes, "ready")

@@ -45,12 +45,11 @@ func stallScenario(release cluster.Release, paused func(*cluster.Cluster) *clust
 	}
 	s.Reports, s.Repeats = []Report{{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "", "etcd"}}, true
 	s.LossesBy = "node_heartbeat_lost"
-	s.Pages = []Page{{
-		Alert:  "KubeflapControlPlaneFault",
+	s.Alerts = []Alert{{
+		Name:   "KubeflapControlPlaneFault",
 		Says:   []string{"Verdict: shared path"},
 		Remedy: "etcd's disk and load first",
-	}}
-	s.Quiet = []string{"KubeflapNodeLost"}
+	}, {Name: "KubeflapNodeLost"}}
 	s.Options = cluster.Options{Nodes: nodes, ControllerManagerPod: true, ControllerManagerFlags: flags}
 	s.Prepare = func(l *Lab) { spreadReady(l, nodes) }
 	s.Run = func(l *Lab) {

@@ -15,8 +15,7 @@ const removalTaint = `[{"key":"ToBeDeletedByClusterAutoscaler","value":"1","effe
 // announcement.
 const unhurried = "--node-monitor-grace-period=40s"
 
-// alertSent is the maximum time until an alert about a node has been sent. It includes a scrape, an evaluation, and
-// Alertmanager's group_wait of 30 s.
+// alertSent is the maximum time until an alert about a node fires.
 const alertSent = time.Minute
 
 // departures removes nodes in different ways. Each node is silent for longer than the grace period, so the node
@@ -39,9 +38,9 @@ func departures() Scenario {
 			"meanwhile one reboots, and then one disappears without notice",
 		Reports: want,
 		Advised: []string{"nodes rebooted"}, NotAdvised: []string{"nodes slow", "nodes silent", "control plane late"},
-		Pages: []Page{
-			lostPage(rebooted, "The machine of "+rebooted+" restarted without notice"),
-			lostPage(reclaimed, "Find out which component is at fault"),
+		Alerts: []Alert{
+			lostAlert(rebooted, "The machine of "+rebooted+" restarted without notice"),
+			lostAlert(reclaimed, "Find out which component is at fault"),
 		},
 		Options: cluster.Options{Nodes: nodes, ControllerManagerPod: true, ControllerManagerFlags: []string{unhurried, everySecond}},
 		Prepare: func(l *Lab) { spreadReady(l, nodes) },
@@ -81,9 +80,9 @@ func leaveUnannounced(l *Lab, node string) {
 	deleteNodes(l, node)
 }
 
-// lostPage returns the expected page for a node whose heartbeats stop without an announcement.
-func lostPage(node, remedy string) Page {
-	return Page{Alert: "KubeflapNodeLost", Object: "Node " + node, Remedy: remedy}
+// lostAlert returns the expected alert for a node whose heartbeats stop without an announcement.
+func lostAlert(node, remedy string) Alert {
+	return Alert{Name: "KubeflapNodeLost", Object: "Node " + node, Remedy: remedy}
 }
 
 // drainAll replaces the pods of the given nodes with pods on the first node. For example, it replaces pod web-3 of

@@ -26,7 +26,7 @@ func endpointsReset() Scenario {
 		// No slice contains the overwritten addresses, because the Endpoints of a Service with a selector are not
 		// mirrored.
 		LossesBy:  "manual_write",
-		Pages:     endpointsResetPages(),
+		Alerts:    endpointsResetAlerts(),
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 1, ControllerManagerPod: true},
 		Prepare:   prepareEndpointsReset,
@@ -37,21 +37,21 @@ func endpointsReset() Scenario {
 	}
 }
 
-// endpointsResetPages returns one page for each Service.
-func endpointsResetPages() []Page {
-	pages := []Page{{
-		Alert: "KubeflapEndpointsOverwritten", Object: "Service shop/database",
+// endpointsResetAlerts returns one alert for each Service.
+func endpointsResetAlerts() []Alert {
+	alerts := []Alert{{
+		Name: "KubeflapEndpointsOverwritten", Object: "Service shop/database",
 		Remedy: "Find out who writes the addresses of Service shop/database",
 	}}
 	for _, name := range controlPlaneServices() {
 		name = metav1.NamespaceSystem + "/" + name
-		pages = append(pages, Page{
-			Alert: "KubeflapEndpointsOverwritten", Object: "Service " + name,
+		alerts = append(alerts, Alert{
+			Name: "KubeflapEndpointsOverwritten", Object: "Service " + name,
 			Says:   []string{"Verdict: endpoints controller"},
 			Remedy: "Remove the selector of Service " + name,
 		})
 	}
-	return pages
+	return alerts
 }
 
 func prepareEndpointsReset(l *Lab) {
@@ -78,11 +78,6 @@ const resets = "kubeflap_service_endpoints_resets_total"
 // the controller manager, and later changes the Services.
 func overwriteBySelector(l *Lab) {
 	applyByHand(l)
-	if l.Scraped != nil {
-		for _, name := range controlPlaneServices() {
-			l.Must(l.Scraped(l.Ctx, metav1.NamespaceSystem, name))
-		}
-	}
 	l.Must(l.Cluster.ControllerManager.Restart())
 	l.waitForCountAtLeast(2, resets, "selector", "true")
 	applyByHand(l)

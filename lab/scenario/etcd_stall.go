@@ -24,12 +24,12 @@ func etcdStall() Scenario {
 		Name:    "etcd-stall",
 		Extra:   true,
 		Summary: "etcd stops for longer than the request timeout: the node controller cannot read a Lease, and all nodes are silent and stay Ready",
-		Pages: []Page{{
-			Alert: "KubeflapControlPlaneFault", Says: []string{"Verdict: shared path"},
+		Alerts: []Alert{{
+			Name: "KubeflapControlPlaneFault", Says: []string{"Verdict: shared path"},
 			Remedy: "etcd's disk and load first",
 		}, {
 			// The watches are silent for so long that kubeflap may have missed events.
-			Alert: "KubeflapBlind",
+			Name: "KubeflapBlind",
 		}},
 		Options: options,
 		Prepare: func(l *Lab) { spreadReady(l, breakerNodes) },

@@ -21,8 +21,8 @@ func foreignSlice() Scenario {
 			"foreign_writer", "service", "manual_write", "web", "EndpointSlice web-mesh (managed by " + manager + ")", "--endpoints.known-manager",
 		}},
 		Advised: []string{"foreign addresses: shop/web"},
-		Pages: []Page{{
-			Alert: "KubeflapEndpointsWrong", Object: "shop/web", Says: []string{"foreign"}, Remedy: "--endpoints.known-manager",
+		Alerts: []Alert{{
+			Name: "KubeflapEndpointsWrong", Object: "shop/web", Says: []string{"foreign"}, Remedy: "--endpoints.known-manager",
 		}},
 		Options: cluster.Options{Nodes: 1, ControllerManagerPod: true},
 		Prepare: func(l *Lab) { spreadReady(l, 2) },

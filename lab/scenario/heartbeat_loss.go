@@ -24,12 +24,12 @@ func graced(nodes int, flags ...string) cluster.Options {
 // period, because newer releases have another default.
 func heartbeatLoss(release cluster.Release) Scenario {
 	lost, flags := grace, []string{graceFlag, everySecond}
-	pages := []Page{{Alert: "KubeflapNodeLost", Object: "Node node-2", Remedy: "--node-monitor-grace-period to "}, {
-		Alert: "KubeflapGracePeriodTooTight", Says: []string{"The grace period of 24s"}, Remedy: "--node-monitor-grace-period to ",
+	alerts := []Alert{{Name: "KubeflapNodeLost", Object: "Node node-2", Remedy: "--node-monitor-grace-period to "}, {
+		Name: "KubeflapGracePeriodTooTight", Says: []string{"The grace period of 24s"}, Remedy: "--node-monitor-grace-period to ",
 	}}
 	if release == cluster.Oldest {
 		// The default grace period is only assumed, so no alert is about it.
-		lost, flags, pages = release.DefaultGrace(), flags[1:], pages[:1]
+		lost, flags, alerts = release.DefaultGrace(), flags[1:], alerts[:1]
 	}
 	return Scenario{
 		ByRelease: true,
@@ -39,7 +39,7 @@ func heartbeatLoss(release cluster.Release) Scenario {
 		Repeats:   true,
 		// The Service loses only the addresses on the paused kubelet's node.
 		LossesBy: "node_heartbeat_lost",
-		Pages:    pages,
+		Alerts:   alerts,
 		Options:  cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: flags},
 		Prepare:  func(l *Lab) { spreadReady(l, 6) },
 		Run: func(l *Lab) {

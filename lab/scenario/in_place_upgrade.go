@@ -25,8 +25,8 @@ func inPlaceUpgrade() Scenario {
 		Reports: []Report{{"update_in_place", "workload", "inplace_update", "Service/web", "", "readiness gate"}},
 		// The addresses become not ready twice. The image change is the cause both times.
 		LossesBy: "inplace_update",
-		Pages: []Page{{
-			Alert: "KubeflapInPlaceUpdateUnsafe", Object: "Service shop/web",
+		Alerts: []Alert{{
+			Name: "KubeflapInPlaceUpdateUnsafe", Object: "Service shop/web",
 			Remedy: "set a readiness gate to False, and back to True when the new container is ready",
 		}},
 		ByRelease: true,

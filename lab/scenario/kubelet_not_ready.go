@@ -18,7 +18,7 @@ func kubeletNotReady() Scenario {
 		Summary: "the network plug-in of a node is down for half a minute: the kubelet reports NotReady with a message, and its heartbeats are on time",
 		Reports: []Report{{"node", "node", "node_not_ready", victim, "the kubelet reported the node as not ready", "Check the network plug-in on " + victim}},
 		Advised: []string{"Nothing to advise."},
-		Pages:   []Page{},
+		Alerts:  []Alert{},
 		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true},
 		Prepare: func(l *Lab) { spreadReady(l, 3) },
 		Run: func(l *Lab) {

@@ -33,11 +33,8 @@ type Lab struct {
 	// Proxy connects kubeflap to the API server. It is nil unless Scenario.Proxied is set.
 	Proxy *proxy.Proxy
 	Log   *slog.Logger
-	// Scraped waits until Prometheus has scraped the addresses of a Service, and then for another scrape of kubeflap.
-	// After that, PromQL can show increases in the metrics of both. Scraped is nil if Prometheus does not run.
-	Scraped func(ctx context.Context, namespace, service string) error
-	// Paged waits until an alert has arrived at the receiver. Paged is nil if Prometheus does not run.
-	Paged func(ctx context.Context, alert string) error
+	// Fired waits until an alert of the scenario fires. Fired is nil if Prometheus does not run.
+	Fired func(ctx context.Context, alert string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
 }

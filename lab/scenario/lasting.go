@@ -29,8 +29,8 @@ func waitsFor(l *Lab, what, first string) {
 		}
 		l.Expect(found.WaitsFor == "shop/web waits for "+what && found.FirstStep == first, "got %q and %q", found.WaitsFor, found.FirstStep)
 	})
-	if l.Paged != nil {
-		l.Must(l.Paged(l.Ctx, downAlert))
+	if l.Fired != nil {
+		l.Must(l.Fired(l.Ctx, downAlert))
 	}
 }
 
@@ -43,7 +43,7 @@ func gateMissing() Scenario {
 		Reports:  []Report{{"workload", "workload", "pod_deleted", "Service/web", "", "Check the controller that sets this readiness gate"}},
 		Advised:  []string{"Nothing to advise."},
 		LossesBy: "pod_deleted",
-		Pages:    []Page{{Alert: downAlert, Object: "shop/web", Remedy: "Check the controller that sets this readiness gate"}},
+		Alerts:   []Alert{{Name: downAlert, Object: "shop/web", Remedy: "Check the controller that sets this readiness gate"}},
 		Options:  cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(l *Lab) {
 			makeWeb(l, gated, cluster.NodeName(0))
@@ -75,10 +75,10 @@ func readyNotRestored() Scenario {
 		Reports: []Report{{"node", "node", "node_heartbeat_lost", victim, "", "The kubelet on " + victim + " did not set Ready to True again"}},
 		Advised: advised, NotAdvised: others,
 		LossesBy: "node_heartbeat_lost",
-		Pages: []Page{
-			lostPage(victim, "set Ready to True again"),
-			{Alert: downAlert, Object: "shop/web", Remedy: "set Ready to True again"},
-			{Alert: "KubeflapGracePeriodTooTight", Says: []string{"The grace period of 24s"}},
+		Alerts: []Alert{
+			lostAlert(victim, "set Ready to True again"),
+			{Name: downAlert, Object: "shop/web", Remedy: "set Ready to True again"},
+			{Name: "KubeflapGracePeriodTooTight", Says: []string{"The grace period of 24s"}},
 		},
 		Options: graced(3),
 		Prepare: func(l *Lab) {

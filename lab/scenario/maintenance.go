@@ -22,7 +22,7 @@ func maintenance() Scenario {
 			{"planned", "node", "node_heartbeat_lost", kept, "announced by the condition MaintenanceInProgress", "Nothing is at fault"},
 		},
 		NotAdvised: []string{"nodes rebooted", "nodes slow", "nodes silent", "control plane late"},
-		Pages:      []Page{},
+		Alerts:     []Alert{},
 		Options:    options,
 		Prepare:    func(l *Lab) { spreadReady(l, nodes) },
 		Run: func(l *Lab) {

@@ -22,12 +22,10 @@ func nodeAfterNode() Scenario {
 		Reports: []Report{
 			{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "8 nodes fell silent one after another within an hour", "etcd"},
 		},
-		// A few silent nodes may be a coincidence, so each of the first nodes has its own alert, and seems to need a longer
-		// grace period.
-		Pages: []Page{
-			lostPage("", "etcd"),
-			{Alert: "KubeflapGracePeriodTooTight", Says: []string{"The grace period of 24s"}},
-			{Alert: "KubeflapControlPlaneFault", Says: []string{"Verdict: shared path"}, Remedy: "etcd"},
+		// A few silent nodes may be a coincidence, so each of the first nodes has its own alert.
+		Alerts: []Alert{
+			lostAlert("", "etcd"),
+			{Name: "KubeflapControlPlaneFault", Says: []string{"Verdict: shared path"}, Remedy: "etcd"},
 		},
 		Advised: []string{"control plane late"}, NotAdvised: []string{"nodes slow"},
 		Options: graced(nodes),

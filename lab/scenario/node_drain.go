@@ -56,7 +56,7 @@ func singleReplicaDrain() Scenario {
 		Reports: []Report{
 			{"planned", "workload", "pod_evicted", "Service/web", "announced by a cordon", "PodDisruptionBudget"},
 		},
-		Pages:   []Page{},
+		Alerts:  []Alert{},
 		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: []string{unhurried}},
 		Prepare: func(l *Lab) {
 			makeWeb(l, nil, drained[0])

@@ -13,8 +13,8 @@ func overwrittenBefore() Scenario {
 		Name:    "overwritten-before",
 		Summary: "manually managed Endpoints were overwritten before kubeflap started",
 		Reports: []Report{{"endpoints_controller", "service", "endpoints_reset", "kube-scheduler", "", "Remove the selector of Service kube-system/kube-scheduler"}},
-		Pages: []Page{{
-			Alert: "KubeflapSelectorConflict", Object: "Service kube-system/kube-scheduler",
+		Alerts: []Alert{{
+			Name: "KubeflapSelectorConflict", Object: "Service kube-system/kube-scheduler",
 			Remedy: "Remove the selector of Service kube-system/kube-scheduler",
 		}},
 		ByRelease: true,

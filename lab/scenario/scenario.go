@@ -41,10 +41,8 @@ type Scenario struct {
 	// Advised lists strings that the output of `kubeflap advise` must contain. NotAdvised lists strings that it must
 	// not contain.
 	Advised, NotAdvised []string
-	// Pages lists the alerts that must reach the pager. No other alert may reach it.
-	Pages []Page
-	// Quiet lists the alerts that must fire and be inhibited by an alert in Pages.
-	Quiet []string
+	// Alerts lists alerts that must fire. If it is empty but not nil, no alert may fire.
+	Alerts []Alert
 	// Causes lists the expected losses of addresses by Service. If it is set, all other Services are expected to lose
 	// none.
 	Causes []Loss
@@ -78,8 +76,8 @@ func onlyAdvised(title string) (advised, others []string) {
 	return []string{"] " + title}, others
 }
 
-// Pageable reports whether the scenario defines which alerts must reach the pager.
-func (s *Scenario) Pageable() bool { return s.Pages != nil || s.Healthy() }
+// Alerting reports whether the scenario defines which alerts must fire.
+func (s *Scenario) Alerting() bool { return s.Alerts != nil || s.Healthy() }
 
 // Healthy reports whether the scenario expects that kubeflap reports no incident.
 func (s *Scenario) Healthy() bool { return s.Reports != nil && len(s.Reports) == 0 }
@@ -102,12 +100,12 @@ type Report struct {
 	Verdict, Scope, Cause, Subject, Because, Remedy string
 }
 
-// Page is an expected alert. Its text must name Object and contain all texts in Says. The web page to which the alert
+// Alert is an expected alert. Its text must name Object and contain all texts in Says. The web page to which the alert
 // links must contain the text Remedy.
-type Page struct {
-	Alert, Object string
-	Says          []string
-	Remedy        string
+type Alert struct {
+	Name, Object string
+	Says         []string
+	Remedy       string
 }
 
 // All returns the scenarios for a release. Those that reproduce the original incidents come first.

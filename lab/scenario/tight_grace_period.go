@@ -9,12 +9,12 @@ func tightGracePeriod() Scenario {
 		Summary: "the grace period is as short as the heartbeat interval: healthy nodes turn Unknown",
 		Reports: []Report{{"grace_period", "control_plane", "node_heartbeat_lost", "kube-controller-manager", "", "less than 20s is always unsafe"}},
 		Repeats: true,
-		Pages: []Page{{
-			Alert:  "KubeflapGracePeriodTooTight",
+		Alerts: []Alert{{
+			Name:   "KubeflapGracePeriodTooTight",
 			Says:   []string{"The grace period of 10s"},
 			Remedy: "less than 20s is always unsafe",
 		}, {
-			Alert: "KubeflapControlPlaneFault", Remedy: "less than 20s is always unsafe",
+			Name: "KubeflapControlPlaneFault", Remedy: "less than 20s is always unsafe",
 		}},
 		Options: cluster.Options{
 			Nodes: 3, ControllerManagerPod: true,

@@ -21,16 +21,14 @@ func zoneCut() Scenario {
 			{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "they are the only nodes with " + zoneLabel + "=zone-3", "what only these nodes share"},
 		},
 		Advised: []string{"control plane late", "3 of 9 nodes: ", "what only these nodes share", "nodes slow", "2 of 9 nodes: "},
-		Pages: []Page{
-			lostPage(slow[0], "--node-monitor-grace-period to "),
-			lostPage(slow[1], "--node-monitor-grace-period to "),
+		Alerts: []Alert{
+			lostAlert(slow[0], "--node-monitor-grace-period to "),
+			lostAlert(slow[1], "--node-monitor-grace-period to "),
 			{
-				Alert: "KubeflapControlPlaneFault", Says: []string{"Verdict: shared path"},
+				Name: "KubeflapControlPlaneFault", Says: []string{"Verdict: shared path"},
 				Remedy: "what only these nodes share",
 			},
 		},
-		// The alert for the zone inhibits these alerts for its three nodes.
-		Quiet:    []string{"KubeflapNodeLost"},
 		LossesBy: "node_heartbeat_lost",
 		Options:  options,
 		Prepare: func(l *Lab) {

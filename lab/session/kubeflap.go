@@ -16,31 +16,32 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
-// startKubeflap starts the kubeflap under test and, if requested, additional instances and a recording. It waits until
-// all of them have seen all objects.
+// startKubeflap starts the kubeflap under test and, if requested, a recording. It waits until both have seen all objects.
 func (s *Session) startKubeflap() {
 	through := s.account
 	if s.scenario.Proxied {
-		s.Proxy, through = s.startProxy("kubeflap")
+		through = s.startProxy()
 	}
-	s.URL = s.startOne("kubeflap", through)
-	s.startSeconds()
+	address := steps.Value(cluster.FreePort())
+	run := s.start("kubeflap", "run", "--kubeconfig="+through, "--web.listen-address="+address)
+	s.URL = "http://" + address
+	s.Must(run.Until(s.Ctx, patience, "kubeflap to be ready", func(ctx context.Context) error { return compare.Ready(ctx, s.URL) }))
 	if s.options.Save != "" {
 		s.startRecording(through)
 	}
 }
 
-// startOne starts a kubeflap process and waits until it is ready.
-func (s *Session) startOne(name, kubeconfig string) (url string) {
-	address := steps.Value(cluster.FreePort())
-	run := s.start(name, "run", "--kubeconfig="+kubeconfig, "--web.listen-address="+address)
-	url = "http://" + address
-	s.Must(run.Until(s.Ctx, patience, name+" to be ready", func(ctx context.Context) error { return compare.Ready(ctx, url) }))
-	return url
+// startProxy starts a proxy for kubeflap, and writes a kubeconfig that uses this proxy with kubeflap's permissions.
+func (s *Session) startProxy() (kubeconfig string) {
+	s.Proxy = steps.Value(proxy.Start(s.Cluster.Config, steps.Value(cluster.FreePort())))
+	kubeconfig = s.account + ".proxy"
+	s.Must(s.Proxy.Kubeconfig(s.account, kubeconfig))
+	return kubeconfig
 }
 
 func (s *Session) start(name string, args ...string) *cluster.Process {

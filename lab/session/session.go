@@ -10,8 +10,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
-	"github.com/kubeflap/kubeflap/lab/paging"
-	"github.com/kubeflap/kubeflap/lab/proxy"
+	"github.com/kubeflap/kubeflap/lab/prometheus"
 	"github.com/kubeflap/kubeflap/lab/rawwatch"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/steps"
@@ -22,7 +21,7 @@ const (
 	// patience is the timeout for an expected state. Most states appear immediately, but the machine may be busy.
 	patience = 2 * time.Minute
 	// nextScrape is the time within which Prometheus scrapes at least once.
-	nextScrape = paging.Interval
+	nextScrape = prometheus.Interval
 )
 
 // Options configures a session.
@@ -31,19 +30,15 @@ type Options struct {
 	Kubeflap string
 	// Manifest is the path of the manifest with kubeflap's ServiceAccount and permissions.
 	Manifest string
-	// Save is the path to which kubeflap writes a recording. If it is not empty, a replay of the recording must also
-	// agree with the recorder.
+	// Save is the path to which kubeflap writes a recording.
 	Save string
 	// Facts is the path of a file for the recorder's facts, compressed with gzip. It needs Save, because the facts end
 	// together with the recording.
 	Facts string
 	// Raw is the path of a file for the bytes of the watches (see package rawwatch), compressed with gzip.
 	Raw string
-	// Rules is the directory of the alert rules. If Rules is not empty, Prometheus and Alertmanager also run.
+	// Rules is the directory of the alert rules. If Rules is not empty, a Prometheus also runs.
 	Rules string
-	// Seconds describes additional kubeflap instances. For each element, the session starts an instance whose watches
-	// have these delays. At the end, all instances must report the same.
-	Seconds []Delays
 	// Seed is the seed of the random scenario.
 	Seed uint64
 	// Turns limits how many sessions start at the same time. Its capacity is the limit, and nil means no limit. While a
@@ -55,9 +50,8 @@ type Options struct {
 // Session is a running scenario. The fields of its Lab are set as soon as they exist.
 type Session struct {
 	scenario.Lab
-	// Paging runs Prometheus and Alertmanager. It is nil without alert rules.
-	Paging     *paging.Paging
-	PageDelays []PageDelay
+	// Prometheus is nil without alert rules.
+	Prometheus *prometheus.Prometheus
 
 	// ReportedIncident is the cause of the reported incident. ReportedCauses holds, by Service, the causes of lost
 	// addresses.
@@ -68,13 +62,8 @@ type Session struct {
 	scenario scenario.Scenario
 	base     compare.Base
 	kubeflap []*cluster.Process
-	proxies  []*proxy.Proxy
-	seconds  []second
-	// late maps the URL of each kubeflap to its metrics before the scenario.
-	late map[string]truth.Counts
-	// visible is the time at which kubeflap first reported the scenario's incident. over is the time at which the
-	// scenario ended.
-	visible, over time.Time
+	// fired holds the indices of the scenario's alerts that fired.
+	fired map[int]bool
 	// account is the path of a kubeconfig with kubeflap's permissions.
 	account string
 	// record is the kubeflap process that writes the recording.
@@ -89,7 +78,7 @@ type Session struct {
 // error, so that it can be inspected. The caller must call Stop.
 func Run(ctx context.Context, sc scenario.Scenario, options Options) (*Session, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &Session{Lab: scenario.Lab{Ctx: ctx, Log: options.Log, Seed: options.Seed}, options: options, scenario: sc, cancel: cancel}
+	s := &Session{Lab: scenario.Lab{Ctx: ctx, Log: options.Log, Seed: options.Seed}, options: options, scenario: sc, fired: map[int]bool{}, cancel: cancel}
 	return s, s.Play(ctx, func(*scenario.Lab) {
 		s.begin()
 		s.play()
@@ -99,9 +88,8 @@ func Run(ctx context.Context, sc scenario.Scenario, options Options) (*Session, 
 			}
 			s.playAfterBlindness()
 		}
-		s.replay()
-		s.checkPages()
-		s.waitForSameReports()
+		s.endRecording()
+		s.checkAlerts()
 	})
 }
 
@@ -136,7 +124,7 @@ func (s *Session) begin() {
 		}
 	})
 	if s.options.Rules != "" {
-		s.startPaging()
+		s.startPrometheus()
 	}
 }
 
@@ -146,14 +134,8 @@ func (s *Session) startRecorder() {
 
 // play runs the scenario once, and compares the counts.
 func (s *Session) play() {
-	if s.seconds != nil {
-		s.WaitForHeartbeats()
-		s.readLate()
-	}
 	s.Log.Info("scenario starts", "scenario", s.scenario.Name)
-	defer s.watchForIncident()()
 	s.Part("run scenario "+s.scenario.Name, s.scenario.Run)
-	s.over = time.Now()
 	s.Log.Info("scenario has ended", "scenario", s.scenario.Name)
 	s.compare()
 	s.checkGracePeriod()
@@ -192,11 +174,11 @@ func (s *Session) Stop() error {
 		errs = append(errs, p.Terminate(ctx))
 		p.Stop()
 	}
-	for _, p := range s.proxies {
-		p.Stop()
+	if s.Proxy != nil {
+		s.Proxy.Stop()
 	}
-	if s.Paging != nil {
-		s.Paging.Stop()
+	if s.Prometheus != nil {
+		s.Prometheus.Stop()
 	}
 	s.cancel()
 	if s.Cluster != nil {

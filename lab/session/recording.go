@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
@@ -51,35 +49,23 @@ func readRecording(path string) ([]byte, error) {
 	return text, err
 }
 
-// replay ends the recording and replays it. At the end of the replay, the metrics must agree with the recorder. It sets
-// no flag for the grace period, because the recording must contain the grace period.
-func (s *Session) replay() {
+// endRecording ends the recording and the facts at a quiet point. The unit tests of kubeflap compare them
+// (TestLabRecordings).
+func (s *Session) endRecording() {
 	if s.record == nil {
 		return
 	}
-	span, err := s.comparison().Around(s.Ctx, func() error {
-		ctx, cancel := context.WithTimeout(s.Ctx, patience)
-		defer cancel()
-		if err := s.record.Alive(); err != nil {
-			return err
-		}
-		return s.record.Terminate(ctx) // gracefully, so that kubeflap writes all of the recording
-	})
-	s.Must(err)
+	until := steps.Value(s.comparison().WaitUntilQuiet(s.Ctx))
+	ctx, cancel := context.WithTimeout(s.Ctx, patience)
+	defer cancel()
+	s.Must(s.record.Alive(), s.record.Terminate(ctx)) // gracefully, so that kubeflap writes all of the recording
 	if s.raw != nil {
 		s.Must(s.raw.End())
 	}
 	if s.options.Facts != "" {
-		s.facts.endSegment(s.Truth, &s.scenario, span.Began())
+		s.facts.endSegment(s.Truth, &s.scenario, until)
 		s.writeFacts()
 	}
-	var out, errOut bytes.Buffer
-	cmd := exec.CommandContext(s.Ctx, s.options.Kubeflap, "replay", s.options.Save, "--once")
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	err = cmd.Run()
-	s.Expect(err == nil, "replay the recording: %v\n%s", err, &errOut)
-	reported, err := compare.Text(&out)
-	s.Must(err, span.Replayed(reported))
 }
 
 // FactsHeader is the first line of a file of facts. The other lines are the facts, in order.
