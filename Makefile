@@ -77,8 +77,6 @@ fleet-test: build bin/golangci-lint bin/prometheus ## Compare the alerts of a Th
 	cd lab && $(CURDIR)/bin/golangci-lint run --build-tags fleet ./fleet && $(FRESH) -v -tags fleet ./fleet
 browser-test: ## Test the page with Chromium. [PICTURES=-update] takes the screenshots in docs/images.
 	cd lab/browser && $(FRESH) $(if $(PICTURES),-run Pictures . $(PICTURES),./...)
-grafana-test: ## Check the dashboards against the types of Grafana 12 and 13. Needs Node.js and npm.
-	cd lab/grafana && npm ci --prefer-offline --no-audit --no-fund --ignore-scripts && npm test --silent
 docs: bin/helm ## Write all generated files: references, golden expositions, deploy/, and the chart's README.
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/recording ./exporter/track ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update

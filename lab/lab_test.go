@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -100,7 +99,6 @@ func TestScenarios(t *testing.T) {
 	t.Parallel()
 	kubeflap := buildKubeflap(t)
 	releases := releases(t)
-	all := results{causes: map[string]string{}}
 	turns := make(chan struct{}, 2)
 	// t.Run returns only after all parallel subtests of this group have ended.
 	t.Run("all", func(t *testing.T) {
@@ -111,13 +109,10 @@ func TestScenarios(t *testing.T) {
 				if s.Alerts != nil || s.Alerting() && s.Options.Release == releases[0] {
 					options.Rules = "../rules"
 				}
-				running := runScenario(t, s, options)
-				all.join(s, running)
+				runScenario(t, s, options)
 			})
 		}
-		runFaults(t, kubeflap, releases[0], turns)
 	})
-	all.expectCausesPage(t)
 }
 
 // rawScenarios lists the scenarios whose watches are also recorded as bytes.
@@ -135,25 +130,12 @@ func recorded(s scenario.Scenario, options session.Options) session.Options {
 	return options
 }
 
-// results collects the results of scenarios that run concurrently.
-type results struct {
-	mu sync.Mutex
-	// causes holds the rows of causes.md by test name.
-	causes map[string]string
-}
-
-func (r *results) join(s scenario.Scenario, running *session.Session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.causes[nameOf(s)] = causeRows(s, running)
-}
-
 // longest is the timeout of a scenario. It is longer than any scenario takes on a slow machine, but shorter than the
 // sum of all timeouts within a scenario.
 const longest = 15 * time.Minute
 
 // runScenario runs a scenario that must succeed. The cluster stops when the test ends.
-func runScenario(t *testing.T, s scenario.Scenario, options session.Options) *session.Session {
+func runScenario(t *testing.T, s scenario.Scenario, options session.Options) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	t.Cleanup(cancel)
@@ -163,14 +145,12 @@ func runScenario(t *testing.T, s scenario.Scenario, options session.Options) *se
 			t.Error(err)
 		}
 	})
-	if err == nil {
-		return running
-	}
-	if running.Truth != nil {
+	if err != nil && running.Truth != nil {
 		t.Logf("what happened:\n%s", lastLines(running.Truth.Dump(), 200))
 	}
-	t.Fatal(err)
-	return nil
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func lastLines(text string, n int) string {
@@ -198,21 +178,9 @@ func logger(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), nil))
 }
 
-// runFaults runs the scenarios in which only kubeflap's watches fail. kubeflap must report that it is blind, and must
-// not report transitions that did not happen.
-func runFaults(t *testing.T, kubeflap string, release cluster.Release, turns chan struct{}) {
-	t.Helper()
-	for _, s := range slices.DeleteFunc(scenario.Faults(release), leftOut) {
-		t.Run(nameOf(s), func(t *testing.T) {
-			t.Parallel()
-			runScenario(t, s, recorded(s, session.Options{Kubeflap: kubeflap, Manifest: manifest, Turns: turns, Log: logger(t)}))
-		})
-	}
-}
-
 // TestEveryScenarioHasARecording checks that the unit tests of kubeflap can replay each scenario of each release.
 func TestEveryScenarioHasARecording(t *testing.T) {
-	for _, s := range append(scenarios(cluster.Releases()), scenario.Faults(cluster.Newest)...) {
+	for _, s := range scenarios(cluster.Releases()) {
 		for _, suffix := range []string{".jsonl.gz", ".facts.jsonl.gz"} {
 			path := filepath.Join("../cmd/kubeflap/testdata/lab", nameOf(s)+suffix)
 			if _, err := os.Stat(path); err != nil {

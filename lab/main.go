@@ -94,7 +94,7 @@ func addSessionFlags(runs *kingpin.CmdClause, options *session.Options) {
 }
 
 func listScenarios(out io.Writer) {
-	for _, s := range append(scenario.All(cluster.Newest), scenario.Faults(cluster.Newest)...) {
+	for _, s := range scenario.All(cluster.Newest) {
 		fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary)
 	}
 }

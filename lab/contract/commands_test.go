@@ -120,19 +120,6 @@ func tools() map[string]tool {
 	return all
 }
 
-func TestMistakesInCommandsAreFound(t *testing.T) {
-	all := tools()
-	for command, want := range map[string]string{
-		"kubectl -n shop get pods -o wide": "", "helm install kubeflap x.tgz --set a=b": "", "kubectl -n kubeflap port-forward service/kubeflap 9969": "",
-		"amtool silence add a=b --duration=2h": "", "kubectl fetch pods": "the command fetch pods", "kubectl get pods --wide": "the flag --wide",
-		"helm install kubeflap --values x --name y": "the flag --name", "amtool silence add a=b --lasts=2h": "the flag --lasts",
-	} {
-		if got := all[strings.Fields(command)[0]].mistake(t, command); got != want {
-			t.Errorf("%s: found %q, want %q", command, got, want)
-		}
-	}
-}
-
 // Each command of these tools on the pages must exist, with its flags. Other tests parse the commands of kubeflap and
 // make, and render what helm installs.
 func TestToolsKnowTheCommands(t *testing.T) {

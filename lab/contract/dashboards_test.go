@@ -43,11 +43,8 @@ type annotation struct {
 }
 
 type variable struct {
-	Name, Label, Type, Query, AllValue string
-	Refresh, Hide                      int
-	Multi, IncludeAll                  bool
-	Datasource                         datasource
-	Current                            struct{ Value any }
+	Name, Type, Query string
+	Current           struct{ Value any }
 }
 
 type panel struct {
@@ -62,7 +59,6 @@ type panel struct {
 }
 
 type fieldDefaults struct {
-	Unit       string
 	Mappings   []any
 	Thresholds any
 	Links      []link

@@ -53,14 +53,3 @@ func dictionary(t testing.TB) map[string]Metric {
 	}
 	return all
 }
-
-// quoted returns the strings between backquotes.
-func quoted(cell string) []string {
-	var all []string
-	for i, s := range strings.Split(cell, "`") {
-		if i%2 == 1 {
-			all = append(all, s)
-		}
-	}
-	return all
-}

@@ -23,7 +23,7 @@ func pages(t *testing.T) map[string]string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "bin" || d.Name() == ".git" || d.Name() == "node_modules") {
+		if d.IsDir() && (d.Name() == "bin" || d.Name() == ".git") {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(path) == ".md" && d.Type().IsRegular() {
@@ -121,7 +121,7 @@ func texts(t *testing.T) map[string]string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && slices.Contains([]string{"bin", "dist", ".git", "node_modules"}, d.Name()) {
+		if d.IsDir() && slices.Contains([]string{"bin", "dist", ".git"}, d.Name()) {
 			return filepath.SkipDir
 		}
 		if !d.Type().IsRegular() || slices.Contains([]string{".md", ".gz", ".jsonl", ".webp", ".sum", ".bin", ".pb"}, filepath.Ext(path)) {

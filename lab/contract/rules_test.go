@@ -86,7 +86,7 @@ var thresholdMark = regexp.MustCompile(`(\d[\d.]*) # threshold: (\w+)`)
 // If an alert compares with a number, its last number must be a threshold. docs/alerts.md and the runbook must name each
 // threshold, and the page must state its default.
 func TestThresholdsAreNamed(t *testing.T) {
-	texts, _ := runbooks(t)
+	texts := runbooks(t)
 	listed := map[string]string{}
 	for _, row := range table(t, "| threshold | default | meaning |") {
 		listed[strings.Trim(row[0], "`")] = row[1]

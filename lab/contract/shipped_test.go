@@ -120,7 +120,7 @@ func TestRoutes(t *testing.T) {
 // Each alert has a runbook of one screen. It says what the alert means, whom it affects and what to do. Its first step is
 // the page, and it links to the page with all verdicts and causes.
 func TestRunbooks(t *testing.T) {
-	texts, _ := runbooks(t)
+	texts := runbooks(t)
 	known := setOf()
 	for _, r := range alerts(t) {
 		known[r.Alert+".md"] = true

@@ -77,7 +77,7 @@ func causes(release cluster.Release) Scenario {
 		Prepare: func(l *Lab) { prepareCauses(l, p, cases) },
 		Run: func(l *Lab) {
 			for _, c := range cases {
-				l.Part(c.Service, func(l *Lab) { c.lose(l, c.Service) })
+				l.Part(c.What, func(l *Lab) { c.lose(l, c.Service) })
 			}
 		},
 	}

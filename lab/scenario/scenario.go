@@ -89,7 +89,7 @@ type Loss struct {
 	Cause string
 	// Addresses is the minimum number of lost addresses. The recorder knows the exact number.
 	Addresses float64
-	// The field What describes the fault, for causes.md.
+	// The field What describes the fault.
 	What string
 }
 
@@ -146,7 +146,9 @@ func All(release cluster.Release) []Scenario {
 		etcdStall(),
 		apiServerUnreachable(),
 		random(),
+		relist(release),
 	}
+	all = append(all, watchFaults(release)...)
 	for i := range all {
 		if all[i].Options.Release == "" {
 			all[i].Options.Release = release
@@ -162,7 +164,7 @@ func Find(name string, release cluster.Release) (Scenario, error) {
 	if anyRelease {
 		release = cluster.Newest
 	}
-	for _, s := range append(All(release), Faults(release)...) {
+	for _, s := range All(release) {
 		if s.Name != name {
 			continue
 		}

@@ -21,11 +21,15 @@ type watchFault struct {
 	lasts time.Duration
 	begin func(*Lab)
 	end   func(*Lab)
+	// ownServer gives kubeflap an API server of its own.
+	ownServer bool
 }
 
-func watchFaults() []watchFault {
+// watchFaults returns the scenarios in which kubeflap's watches fail, but the recorder's watches do not. Each of them takes
+// minutes, and the result does not depend on the release.
+func watchFaults(release cluster.Release) (all []Scenario) {
 	thaw := func(l *Lab) { l.Proxy.Thaw() }
-	return []watchFault{
+	for _, f := range []watchFault{
 		{
 			name: "watches-silent", summary: "all of kubeflap's watches are open but silent, and new ones get no response",
 			blind: watched(), lasts: 3 * time.Minute,
@@ -46,39 +50,29 @@ func watchFaults() []watchFault {
 			blind: watched(), lasts: 2 * time.Minute,
 			begin: func(l *Lab) { l.Proxy.EndWatches(true) }, end: func(l *Lab) { l.Proxy.EndWatches(false) },
 		},
-	}
-}
-
-// Faults returns the scenarios in which kubeflap's watches fail, but the recorder's watches do not. Each of them takes
-// minutes, and the result does not depend on the release.
-func Faults(release cluster.Release) []Scenario {
-	var all []Scenario
-	for _, f := range watchFaults() {
-		s := ofFault(release, f)
-		s.Proxied = true
+		// Two API servers, of which the one that only kubeflap uses is disconnected from etcd. kubeflap cannot see that the
+		// nodes are healthy until its watches work again.
+		{
+			name: "etcd-unreachable", summary: "the API server that kubeflap uses cannot reach etcd, while all others use another API server",
+			blind: watched(), lasts: 2 * time.Minute, ownServer: true,
+			begin: func(l *Lab) { l.Cluster.EtcdLinks[1].Cut() }, end: func(l *Lab) { l.Cluster.EtcdLinks[1].Mend() },
+		},
+	} {
+		s := Scenario{
+			Name:    f.name,
+			Summary: f.summary + ": kubeflap must report that it is blind, and no false transitions",
+			// The grace period is the default. Each fault lasts longer than the grace period.
+			Options:  cluster.Options{Release: release, Nodes: 2, ControllerManagerPod: true},
+			Prepare:  spreadGated,
+			Run:      flapEverything,
+			LossesBy: "readiness_gate",
+			Blind:    func(l *Lab) { runWatchFault(l, f) },
+			Proxied:  !f.ownServer,
+		}
+		if f.ownServer {
+			s.Options.APIServers, s.Options.EtcdLinked, s.KubeflapOn, s.Extra = 2, true, 1, true
+		}
 		all = append(all, s)
 	}
-	// Two API servers, of which the one that only kubeflap uses is disconnected from etcd. kubeflap cannot see that the
-	// nodes are healthy until its watches work again.
-	s := ofFault(release, watchFault{
-		name: "etcd-unreachable", summary: "the API server that kubeflap uses cannot reach etcd, while all others use another API server",
-		blind: watched(), lasts: 2 * time.Minute,
-		begin: func(l *Lab) { l.Cluster.EtcdLinks[1].Cut() }, end: func(l *Lab) { l.Cluster.EtcdLinks[1].Mend() },
-	})
-	s.Options.APIServers, s.Options.EtcdLinked, s.KubeflapOn, s.Extra = 2, true, 1, true
-	return append(all, relist(release), s)
-}
-
-// ofFault returns the scenario of a fault.
-func ofFault(release cluster.Release, f watchFault) Scenario {
-	return Scenario{
-		Name:    f.name,
-		Summary: f.summary + ": kubeflap must report that it is blind, and no false transitions",
-		// The grace period is the default. Each fault lasts longer than the grace period.
-		Options:  cluster.Options{Release: release, Nodes: 2, ControllerManagerPod: true},
-		Prepare:  spreadGated,
-		Run:      flapEverything,
-		LossesBy: "readiness_gate",
-		Blind:    func(l *Lab) { runWatchFault(l, f) },
-	}
+	return all
 }

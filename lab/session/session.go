@@ -53,11 +53,6 @@ type Session struct {
 	// Prometheus is nil without alert rules.
 	Prometheus *prometheus.Prometheus
 
-	// ReportedIncident is the cause of the reported incident. ReportedCauses holds, by Service, the causes of lost
-	// addresses.
-	ReportedIncident string
-	ReportedCauses   map[string]string
-
 	options  Options
 	scenario scenario.Scenario
 	base     compare.Base
