@@ -71,7 +71,7 @@ func TestAfterAGapTheStateIsRightAndNoCountIsTooHigh(t *testing.T) {
 }
 
 func compareAfterGap(t *testing.T, seed uint64, source event.Kind) {
-	settings := Settings{GracePeriod: modelGrace, BounceWindow: modelWindow, AddressSource: source}
+	settings := Settings{GracePeriod: 40 * time.Second, BounceWindow: 30 * time.Second, AddressSource: source}
 	truth, b := New(settings), &blinded{New(settings), map[event.Kind]bool{}}
 	c := newCluster(t, seed, 0, func(e event.Event) { truth.Apply(e) }, b.sees)
 	c.steady = true
@@ -187,7 +187,7 @@ func TestRecordedEventsGiveTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		live := newStory(t, Settings{GracePeriod: modelGrace, BounceWindow: modelWindow})
+		live := newStory(t, Settings{GracePeriod: 40 * time.Second, BounceWindow: 30 * time.Second})
 		c := newCluster(t, seed, 0, live.Apply, func(e event.Event) {
 			if err := w.Write(e); err != nil {
 				t.Fatal(err)
@@ -199,7 +199,7 @@ func TestRecordedEventsGiveTheSame(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		replayed := newStory(t, Settings{GracePeriod: modelGrace, BounceWindow: modelWindow})
+		replayed := newStory(t, Settings{GracePeriod: 40 * time.Second, BounceWindow: 30 * time.Second})
 		r, err := recording.NewReader(&file, "")
 		if err != nil {
 			t.Fatal(err)

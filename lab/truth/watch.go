@@ -2,10 +2,10 @@ package truth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	retry "k8s.io/client-go/tools/watch"
 
 	"github.com/kubeflap/kubeflap/lab/steps"
 )
@@ -68,39 +69,24 @@ func (s *source) baseline(ctx context.Context) (changes []change) {
 	return changes
 }
 
-// follow sends every event after the list, in order and without gaps, until the context ends. If the watch breaks, it
-// opens a new one at the resource version of the last received event. It returns an error if it may have missed events.
-func (s *source) follow(ctx context.Context, to chan<- change) error {
-	for ctx.Err() == nil {
-		err := s.followOnce(ctx, to)
-		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-			return fmt.Errorf("the recorder missed events of %s: %w", s.name, err)
-		}
-		time.Sleep(20 * time.Millisecond) // avoids a busy loop while the API server is down
-	}
-	return nil
+// WatchWithContext implements cache.WatcherWithContext.
+func (s *source) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return s.watch(ctx, options)
 }
 
-func (s *source) followOnce(ctx context.Context, to chan<- change) error {
-	w, err := s.watch(ctx, metav1.ListOptions{ResourceVersion: s.version, AllowWatchBookmarks: true})
+// follow sends every event after the list, in order and without gaps, until the context ends. It returns an error if it
+// may have missed events.
+func (s *source) follow(ctx context.Context, to chan<- change) error {
+	ctx = logr.NewContext(ctx, logr.Discard()) // scenarios break watches on purpose
+	w, err := retry.NewRetryWatcherWithContext(ctx, s.version, s)
 	if err != nil {
-		return err
+		return fmt.Errorf("watch %s: %w", s.name, err)
 	}
-	defer w.Stop()
 	for event := range w.ResultChan() {
-		seen := time.Now()
 		if event.Type == watch.Error {
-			return apierrors.FromObject(event.Object)
+			return fmt.Errorf("the recorder missed events of %s: %w", s.name, apierrors.FromObject(event.Object))
 		}
-		object, err := meta.Accessor(event.Object)
-		if err != nil {
-			return fmt.Errorf("read an event of %s: %w", s.name, err)
-		}
-		s.version = object.GetResourceVersion()
-		if event.Type == watch.Bookmark {
-			continue
-		}
-		to <- change{seen: seen, kind: event.Type, object: event.Object}
+		to <- change{seen: time.Now(), kind: event.Type, object: event.Object}
 	}
-	return errors.New("watch ended")
+	return nil
 }
