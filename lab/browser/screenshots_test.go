@@ -28,7 +28,7 @@ const (
 // TestPicturesOfTheDocumentation checks that docs/images contains exactly the pictures that -update takes, and that
 // they are small.
 func TestPicturesOfTheDocumentation(t *testing.T) {
-	want := map[string]bool{"incident-light.webp": true, "incident-dark.webp": true, "incidents-light.webp": true}
+	want := map[string]bool{"incident-light.webp": true, "incidents-light.webp": true}
 	if *update {
 		takePictures(t)
 	}
@@ -67,14 +67,10 @@ func takePictures(t *testing.T) {
 	}
 	one, all := stalled+"/flaps", value(t, incidents)+"/flaps"
 	p := open(t)
-	for _, colours := range []string{"light", "dark"} {
-		p.screen(pictureWidth, 800, colours)
-		p.run(emulation.SetDeviceMetricsOverride(pictureWidth, 800, 1, false))
-		p.take(one, ".considered", "incident-"+colours)
-		if colours == "light" {
-			p.take(all, "table.list", "incidents-"+colours)
-		}
-	}
+	p.screen(pictureWidth, 800, "light")
+	p.run(emulation.SetDeviceMetricsOverride(pictureWidth, 800, 1, false))
+	p.take(one, ".considered", "incident-light")
+	p.take(all, "table.list", "incidents-light")
 }
 
 // take saves a picture of a page, from its top down to an element.
