@@ -8,7 +8,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/classes"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 )
 
 // ofDeployment returns a pod of the Deployment web.
@@ -44,7 +44,7 @@ func (s *story) recovers() *story { return s.modified(slice("a", "web", "web-2")
 // counted checks the counters of the Service.
 func (s *story) counted(what string, class cause.Class, lost, outages uint32, spent time.Duration) {
 	s.t.Helper()
-	is, want := s.service("web"), classes.Counts{}
+	is, want := s.service("web"), services.Counters{}
 	want.Lost[class], want.Outages[class], want.OutageTime[class] = lost, outages, spent
 	equal(s.t, what+": lost", is.Lost, want.Lost)
 	equal(s.t, what+": outages", is.Outages, want.Outages)
@@ -109,7 +109,7 @@ func TestCountsDoNotDependOnQueries(t *testing.T) {
 	for at := 13.0; at < 400; at += 7 {
 		often.at(at).service("web")
 	}
-	equal(t, "counts", often.at(400).service("web").Counts, once.at(400).service("web").Counts)
+	equal(t, "counts", often.at(400).service("web").Counters, once.at(400).service("web").Counters)
 }
 
 // TestSettleMakesClassesFinal checks the end of a replay.

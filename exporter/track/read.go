@@ -75,7 +75,7 @@ func (t *Tracker) Synced() bool { return asOf(t, time.Time{}, t.watches.AllSynce
 
 // AddressSource returns the resource from which address states are currently read.
 func (t *Tracker) AddressSource() event.Kind {
-	return asOf(t, time.Time{}, func() event.Kind { return t.losses.ReadFrom })
+	return asOf(t, time.Time{}, func() event.Kind { return t.services.AddressSource() })
 }
 
 // GracePeriod returns the current node monitor grace period and its source. The period is 0 if unknown.

@@ -122,10 +122,10 @@ func (p *teller) states() map[string][]field {
 // workloadStates adds what is known about workloads. RolledOut covers the last 10 minutes.
 func (p *teller) workloadStates(all map[string][]field) {
 	for what, k := range map[string]event.Kind{"Deployment": event.KindDeployment, "StatefulSet": event.KindStatefulSet} {
-		for m := range func(yield func(event.Meta, *bool) bool) { p.workloads.Known(k, yield) } {
+		for m := range func(yield func(event.Meta, *bool) bool) { p.services.Known(k, yield) } {
 			w := event.WorkloadName{Kind: what, Namespace: m.Namespace, Name: m.Name}
-			replicas, known := p.workloads.Wants(w)
-			_, updated := p.workloads.Updated(w, p.now.Add(-10*time.Minute))
+			replicas, known := p.services.Wants(w)
+			updated := p.services.UpdatedAt(w).After(p.now.Add(-10 * time.Minute))
 			all[strings.ToLower(what)+" "+m.Name] = fieldsOf(struct {
 				Wants                    int32
 				Unknown, RolledOut, Zero bool
@@ -133,7 +133,7 @@ func (p *teller) workloadStates(all map[string][]field) {
 		}
 	}
 	for _, x := range p.Services(p.now, nil) {
-		if p.workloads.DemandFor(x.Namespace, pods.NewSelector(map[string]string{"app": x.Name})).IsNone() {
+		if p.services.NoneWanted(x.Namespace, pods.NewSelector(map[string]string{"app": x.Name})) {
 			all["workloads for "+x.Name] = []field{{"Empty", "true"}}
 		}
 	}

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
-	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
@@ -52,24 +50,17 @@ type parts struct {
 	controlPlane *controlplane.ControlPlane
 	nodes        *nodes.Nodes
 	pods         *pods.Pods
-	classes      *classes.Classes
-	losses       *losses.Losses
 	services     *services.Services
-	workloads    *classes.Workloads
 }
 
 // New returns a Tracker that has not processed any events.
 func New(settings Settings) *Tracker {
 	t := &Tracker{parts: parts{watches: watches.New()}}
-	t.workloads = classes.NewWorkloads(t.watches)
 	t.controlPlane = controlplane.New(settings.GracePeriod, t.watches, &t.found)
 	t.nodes = nodes.New(t.controlPlane, t.watches, &t.found)
-	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
-	t.classes = classes.New(t.watches, t.pods, t.nodes, t.workloads)
-	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes, t.classes, settings.KnownManagers)
-	t.services = services.New(settings.BounceWindow, settings.AddressSource, t.watches, &t.found, t.pods, t.losses)
+	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.services.PodResolved(w) })
+	t.services = services.New(settings.BounceWindow, settings.AddressSource, settings.KnownManagers, t.watches, &t.found, t.nodes, t.pods)
 	t.nodes.ReadyOn = t.services.ReadyOn
-	t.services.DemandFor = t.workloads.DemandFor
 	return t
 }
 
@@ -120,8 +111,7 @@ func (t *parts) applyObject(e event.Event) {
 	case *event.ControlPlaneLease:
 		t.controlPlane.Apply(e, o)
 	case *event.Workload:
-		t.workloads.Apply(e, o)
-		t.classes.WorkloadChanged(o.Named())
+		t.services.ApplyWorkload(e, o)
 	case *event.Cluster:
 		t.controlPlane.Grace.SetVersion(o.Version)
 	}
@@ -132,7 +122,6 @@ func (t *parts) applyPod(e event.Event, o *event.Pod) {
 		t.controlPlane.Grace.ApplyControllerManager(o)
 		c := t.pods.Apply(e, o)
 		t.services.PodChanged(o.UID, c, e.Seen)
-		t.classes.PodAppeared(c.Workload)
 	} else if c, ok := t.pods.Delete(e, o); ok {
 		t.services.PodChanged(o.UID, c, e.Seen)
 		t.controlPlane.Grace.ForgetControllerManager(o.UID)
@@ -141,7 +130,7 @@ func (t *parts) applyPod(e event.Event, o *event.Pod) {
 
 // applyWatch processes an event that contains no object, such as the end of a list or a break of the watch.
 func (t *parts) applyWatch(e event.Event) {
-	t.classes.WatchChanges()
+	t.services.WatchChanges()
 	switch e.Type {
 	case event.Listing:
 		t.watches.RecordListStart(e.Kind)
@@ -157,11 +146,10 @@ func (t *parts) applyWatch(e event.Event) {
 		t.services.CompareAll(e.Seen)
 		t.watchWorks(e)
 		t.nodes.ListEnded(e.Seen)
-		t.services.ChooseSource()
-		t.services.FindOutages(e.Seen)
+		t.services.WatchChanged()
 	case event.Up:
 		t.watchWorks(e)
-		t.services.ChooseSource()
+		t.services.WatchChanged()
 	case event.Down:
 		t.watchBroke(e)
 	case event.Bookmark:
@@ -177,8 +165,7 @@ func (t *parts) applyWatch(e event.Event) {
 			t.nodes.LeasesChanged(e.Seen)
 		}
 		t.nodes.ListEnded(e.Seen)
-		t.services.ChooseSource()
-		t.services.FindOutages(e.Seen)
+		t.services.WatchChanged()
 	}
 }
 
@@ -197,7 +184,7 @@ func (t *parts) watchBroke(e event.Event) {
 func (t *parts) watchWorks(e event.Event) {
 	blind := t.watches.RecordWorking(e)
 	if e.Kind == event.KindDeployment || e.Kind == event.KindStatefulSet || e.Kind == event.KindPod {
-		t.classes.WorkloadsKnown()
+		t.services.WorkloadsKnown()
 	}
 	if blind == 0 || e.Kind.IsOptional() {
 		return
@@ -221,7 +208,7 @@ func (t *parts) findCutOff(e event.Event) {
 // watchesRestored handles the first object that arrives after watches were cut off. The object shows that the API
 // server can read from etcd again, so all these watches count as working.
 func (t *parts) watchesRestored(seen time.Time) {
-	t.classes.WatchChanges()
+	t.services.WatchChanges()
 	for _, e := range t.watches.RecordRestored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.RecordWorking(e)})
 	}
@@ -244,27 +231,16 @@ func (t *parts) advance(to time.Time) {
 	t.watches.AdvanceTo(to)
 	t.nodes.CountLate(to)
 	t.pods.Forget()
-	t.services.HandleDue()
+	t.services.Forget()
 }
 
-// settleDue determines why pods and addresses lost readiness, for each loss whose wait for evidence ends by `to`. It
+// settleDue does what is due by `to`: for example, it determines why addresses lost readiness whose wait for evidence ends. It
 // works in chronological order, so the times of queries do not affect the results.
 func (t *parts) settleDue(to time.Time) {
-	for {
-		due, settle := t.pods.Due(to)
-		if lossDue, settleLoss := t.losses.Due(to); settleLoss != nil && (settle == nil || lossDue.Before(due)) {
-			due, settle = lossDue, settleLoss
-		}
-		if waitDue, ask := t.services.DueWait(to); ask != nil && (settle == nil || waitDue.Before(due)) {
-			due, settle = waitDue, ask
-		}
-		if settle == nil {
-			return
-		}
+	for due, do := t.watches.Due(to); do != nil; due, do = t.watches.Due(to) {
 		t.watches.AdvanceTo(due)
 		t.nodes.CountLate(due)
-		t.services.CloseBatches(due)
-		settle()
+		do()
 	}
 }
 
@@ -286,6 +262,6 @@ func (t *Tracker) Settle() []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.pods.ResolveAll()
-	t.losses.SettleAll()
+	t.services.SettleAll()
 	return t.found.Take()
 }

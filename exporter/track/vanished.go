@@ -69,10 +69,8 @@ func (t *parts) known(k event.Kind) iter.Seq2[event.Meta, *bool] {
 	switch k {
 	case event.KindPod:
 		return t.pods.Known
-	case event.KindEndpointSlice, event.KindEndpoints:
+	case event.KindEndpointSlice, event.KindEndpoints, event.KindDeployment, event.KindStatefulSet:
 		return func(yield func(event.Meta, *bool) bool) { t.services.Known(k, yield) }
-	case event.KindDeployment, event.KindStatefulSet:
-		return func(yield func(event.Meta, *bool) bool) { t.workloads.Known(k, yield) }
 	}
 	return func(yield func(event.Meta, *bool) bool) {
 		for n, is := range t.vanished.byName[k] {

@@ -14,7 +14,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
-	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
@@ -225,13 +224,13 @@ func TestNodes(t *testing.T) {
 }
 
 func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
-	of := func(name string, conflict bool, counts losses.Causes, foreign int) services.Service {
-		return services.Service{Namespace: "a", Name: name, Manual: true, SelectorConflict: conflict, Causes: counts, ForeignAddresses: foreign}
+	of := func(name string, conflict bool, counts services.Counters, foreign int) services.Service {
+		return services.Service{Namespace: "a", Name: name, Manual: true, SelectorConflict: conflict, Counters: counts, ForeignAddresses: foreign}
 	}
 	check(t, "Services", but(clusterOf(50*s, ok), func(c *cluster) {
 		c.services = []services.Service{
-			of("conflict", true, losses.Causes{}, 0), of("burst", true, losses.Causes{ResetsWithSelector: 1}, 0), of("mended", false, losses.Causes{ResetsWithSelector: 3}, 0),
-			of("emptied", false, losses.Causes{ResetsSelectorless: 2}, 0), of("foreign", false, losses.Causes{}, 2), of("manual", true, losses.Causes{}, 1),
+			of("conflict", true, services.Counters{}, 0), of("burst", true, services.Counters{ResetsWithSelector: 1}, 0), of("mended", false, services.Counters{ResetsWithSelector: 3}, 0),
+			of("emptied", false, services.Counters{ResetsSelectorless: 2}, 0), of("foreign", false, services.Counters{}, 2), of("manual", true, services.Counters{}, 1),
 		}
 	}), "bad selector_conflict burst", "warning selector_conflict conflict", "warning endpoints_emptied emptied", "warning foreign_addresses foreign", "warning selector_conflict manual")
 }

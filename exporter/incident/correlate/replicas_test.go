@@ -13,7 +13,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
-	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -85,7 +84,7 @@ func reportedBy(t *testing.T, events []event.Event) string {
 	for _, s := range f.Services(end, nil) {
 		s.Created, s.OutageTime, s.LastLoss = time.Time{}, [cause.NumClasses]time.Duration{}, time.Time{}
 		s.ClassSince = [cause.NumClasses]time.Time{}
-		s.LastReset, s.StaleReadds = losses.Reset{}, [transition.NumWindows]uint64{}
+		s.LastReset.WithSelector, s.LastReset.Selectorless, s.StaleReadds = time.Time{}, time.Time{}, [transition.NumWindows]uint64{}
 		lines = append(lines, fmt.Sprintf("service %+v", s))
 	}
 	for _, n := range f.Namespaces(end, nil) {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -24,9 +23,6 @@ type undecided struct {
 	resolved func(*ReadinessLoss)
 	// byNode holds the pods with undecided losses, by node.
 	byNode map[string]map[*Pod]bool
-	// `probes` contains the losses with the tentative cause ProbeFailed, and `marks` contains all other losses. Both
-	// queues are sorted by time. They can also contain losses that have been resolved.
-	probes, marks []*ReadinessLoss
 }
 
 // await adds a loss. A pod can lose readiness again while the cause of its previous loss is not certain.
@@ -36,9 +32,9 @@ func (q *undecided) await(w *ReadinessLoss) {
 	}
 	q.byNode[w.node][w.Pod] = true
 	if w.tentative == cause.ProbeFailed {
-		q.probes = append(q.probes, w)
+		q.watches.Schedule(w.At.Add(nodeWait), watches.RankProbe, "", func() { q.resolveProbe(w) })
 	} else {
-		q.marks = append(q.marks, w)
+		q.watches.Schedule(w.At.Add(watches.LagWait), watches.RankMark, "", func() { q.resolve(w) })
 	}
 }
 
@@ -166,33 +162,15 @@ func (q *undecided) isAnyCertain(all []*ReadinessLoss) bool {
 	})
 }
 
-// Due returns the earliest time at which a readiness loss must be resolved, and a function that resolves it. The
-// function is nil if this time is later than `by`.
-func (q *undecided) Due(by time.Time) (due time.Time, resolve func()) {
-	var next *[]*ReadinessLoss
-	if len(q.probes) > 0 {
-		due, next = q.dueOfProbe(q.probes[0]), &q.probes
+// resolveProbe resolves a loss with the tentative cause ProbeFailed, or waits longer while the node watch is known to lag.
+func (q *undecided) resolveProbe(w *ReadinessLoss) {
+	limit := w.At.Add(watches.LagWait)
+	if until := q.watches.LaggingUntil(event.KindNode); until.Before(limit) {
+		limit = until
 	}
-	if len(q.marks) > 0 {
-		if at := q.marks[0].At.Add(watches.LagWait); next == nil || at.Before(due) {
-			due, next = at, &q.marks
-		}
+	if w.Undecided && limit.After(q.watches.Now()) {
+		q.watches.Schedule(limit, watches.RankProbe, "", func() { q.resolveProbe(w) })
+		return
 	}
-	if next == nil || due.After(by) {
-		return time.Time{}, nil
-	}
-	return due, func() { q.resolve(watches.Take(next)) }
-}
-
-// dueOfProbe returns the time at which a loss with the tentative cause ProbeFailed must be resolved. kubeflap waits
-// longer while the node watch is known to lag.
-func (q *undecided) dueOfProbe(w *ReadinessLoss) time.Time {
-	due, limit := w.At.Add(nodeWait), w.At.Add(watches.LagWait)
-	switch until := q.watches.LaggingUntil(event.KindNode); {
-	case !due.Before(until):
-		return due
-	case until.Before(limit):
-		return until
-	}
-	return limit
+	q.resolve(w)
 }

@@ -32,38 +32,29 @@ import (
 // ByWindow holds a count for each of transition.Windows.
 type ByWindow [transition.NumWindows]uint64
 
-// batching simulates the clients of all Services.
-type batching struct {
-	*facts
+// clients simulates the clients of all Services.
+type clients struct {
+	losses
 	// bounceWindow is the maximum length of each part of a bounce. The first part lasts from the removal of an address
 	// until it is put back. The second part, which only clients have, lasts until it is removed again.
 	bounceWindow time.Duration
-	// `open` holds the open batches, sorted by the time at which they close, and by window.
-	open []*batch
 	// `forgotten` is the time at which old data was last removed.
-	forgotten time.Time
+	forgotten    time.Time
+	propagations Propagations
+	// `pending` contains the address changes that were seen before the corresponding pod changes.
+	pending []pending
 }
 
-// batch is the open batch of one client of one Service.
-type batch struct {
-	service *service
-	window  int
-	due     time.Time
-	// wasReady contains the addresses that have changed since the batch opened. The value is true if the address was ready
-	// before.
-	wasReady map[event.UID]bool
-}
-
-// clients holds the clients of one Service, or is nil if nothing has changed for a while.
-type clients struct {
-	batches [transition.NumWindows]*batch
+// views is what the clients of one Service see.
+type views struct {
+	// batches holds the open batch of each client. It contains the addresses that have changed since the batch opened. The
+	// value is true if the address was ready before.
+	batches [transition.NumWindows]map[event.UID]bool
 	// recent contains the addresses that recently changed.
 	recent map[event.UID]*recent
 	// `updating` contains the address of each pod that is being updated, if it has been ready since the update began.
 	// The value reports, for each window, whether the client has put the address back since then.
 	updating map[event.UID][transition.NumWindows]bool
-	// readds counts the stale re-adds.
-	readds ByWindow
 }
 
 // recent is the recent past of an address.
@@ -79,18 +70,18 @@ type recent struct {
 // is the time at which it then put the address back, or 0.
 type turns struct{ out, back event.Moment }
 
-func (s *service) current() *clients {
-	if s.clients == nil {
-		s.clients = &clients{recent: map[event.UID]*recent{}, updating: map[event.UID][transition.NumWindows]bool{}}
+func (s *service) views() *views {
+	if s.seenBy == nil {
+		s.seenBy = &views{recent: map[event.UID]*recent{}, updating: map[event.UID][transition.NumWindows]bool{}}
 	}
-	return s.clients
+	return s.seenBy
 }
 
-func (c *clients) of(id event.UID) *recent {
-	if c.recent[id] == nil {
-		c.recent[id] = &recent{}
+func (v *views) of(id event.UID) *recent {
+	if v.recent[id] == nil {
+		v.recent[id] = &recent{}
 	}
-	return c.recent[id]
+	return v.recent[id]
 }
 
 // isOver reports whether the past no longer matters, if removals and returns before `oldest` do not matter.
@@ -102,79 +93,53 @@ func (r *recent) isOver(oldest event.Moment) bool {
 }
 
 // noteTurned informs a Service's clients that an address became ready or stopped being ready.
-func (x *batching) noteTurned(s *service, id event.UID, wasReady bool, t time.Time) {
-	c := s.current()
+func (x *clients) noteTurned(s *service, id event.UID, wasReady bool, t time.Time) {
+	v := s.views()
 	if wasReady {
-		delete(c.updating, id)
+		delete(v.updating, id)
 	}
 	for i, window := range transition.Windows() {
-		b := c.batches[i]
-		if b == nil {
-			b = &batch{s, i, t.Add(window), map[event.UID]bool{}}
-			c.batches[i] = b
-			at, _ := slices.BinarySearchFunc(x.open, b, func(o, b *batch) int {
-				if c := o.due.Compare(b.due); c > 0 || c == 0 && o.window > b.window {
-					return 1
-				}
-				return -1
-			})
-			x.open = slices.Insert(x.open, at, b)
+		if v.batches[i] == nil {
+			v.batches[i] = map[event.UID]bool{}
+			if due := t.Add(window); window > 0 { // settle closes the others when it has seen the whole event
+				x.watches.Schedule(due, watches.RankBatch, "", func() { x.close(s, i, due) })
+			}
 		}
-		if _, changed := b.wasReady[id]; !changed {
-			b.wasReady[id] = wasReady
+		if _, changed := v.batches[i][id]; !changed {
+			v.batches[i][id] = wasReady
 		}
 	}
 }
 
-// imageUpdated records that an image of the address's pod was changed in place.
-func (x *batching) imageUpdated(s *service, id event.UID) {
-	if !s.IsReady(id, x.losses.ReadFrom) {
+// close applies the open batch of a client. It reports the bounces, and then the stale re-adds. In a bounce, a client
+// removed an address, put it back, and removed it again.
+func (x *clients) close(s *service, window int, t time.Time) {
+	v := s.seenBy
+	batch := v.batches[window]
+	if v.batches[window] = nil; batch == nil || !s.current {
 		return
 	}
-	s.current().updating[id] = [transition.NumWindows]bool{}
-}
-
-// CloseBatches applies the batches that are due by t, in order of time. It reports the bounces, and then the stale
-// re-adds. In a bounce, a client removed an address, put it back, and removed it again.
-func (x *batching) CloseBatches(t time.Time) {
-	var bounces, readds []func()
-	for len(x.open) > 0 && !x.open[0].due.After(t) {
-		b := watches.Take(&x.open)
-		b.service.clients.batches[b.window] = nil
-		if b.service.Current {
-			readds = append(readds, x.readd(b)...)
-			bounces = append(bounces, x.apply(b)...)
+	stale := x.stale(s, window, t)
+	for _, id := range slices.SortedFunc(maps.Keys(batch), order) {
+		isReady := s.isReady(id, x.readFrom)
+		if isReady != batch[id] && v.of(id).clients[window].turn(isReady, x.watches.Moment(t), x.oldest(t)) {
+			x.reportOf(s, id, transition.ConsumerBounced{At: at(t), Address: transition.Address{Service: s.name, ID: id}, Window: transition.Windows()[window]})
 		}
 	}
-	for _, report := range append(bounces, readds...) {
-		report()
+	for _, id := range stale {
+		named := transition.Address{Service: s.name, ID: id, Pod: x.pods.Named(id)}
+		x.reportOf(s, id, transition.ConsumerReaddedStale{At: at(t), Address: named, Window: transition.Windows()[window]})
 	}
 }
 
 // oldest returns the earliest time of a removal or a return that can be part of a bounce at t.
-func (x *batching) oldest(t time.Time) event.Moment { return x.watches.Moment(t.Add(-x.bounceWindow)) }
-
-// apply applies the changes of one batch, and returns the reports of the bounces.
-func (x *batching) apply(b *batch) (bounces []func()) {
-	s, now, oldest := b.service, x.watches.Moment(b.due), x.oldest(b.due)
-	for _, id := range slices.SortedFunc(maps.Keys(b.wasReady), order) {
-		ready := s.IsReady(id, x.losses.ReadFrom)
-		if ready == b.wasReady[id] {
-			continue
-		}
-		if s.clients.of(id).clients[b.window].turn(ready, now, oldest) {
-			bounced := transition.ConsumerBounced{At: at(b.due), Address: transition.Address{Service: s.Name, ID: id}, Window: transition.Windows()[b.window]}
-			bounces = append(bounces, func() { x.losses.ReportOf(&s.Service, id, bounced) })
-		}
-	}
-	return bounces
-}
+func (x *clients) oldest(t time.Time) event.Moment { return x.watches.Moment(t.Add(-x.bounceWindow)) }
 
 // turn applies the change of an address, and reports whether the change is a bounce. In a bounce, the client removes an
 // address that it put back at `oldest` or later.
-func (c *turns) turn(ready bool, now, oldest event.Moment) (bounced bool) {
+func (c *turns) turn(isReady bool, now, oldest event.Moment) (bounced bool) {
 	switch {
-	case !ready:
+	case !isReady:
 		bounced = c.back != 0 && c.back >= oldest
 		c.out, c.back = now, 0
 	case c.out != 0 && c.out >= oldest:
@@ -183,50 +148,43 @@ func (c *turns) turn(ready bool, now, oldest event.Moment) (bounced bool) {
 	return bounced
 }
 
-// readd counts the stale re-adds of one client, and returns their reports.
-func (x *batching) readd(b *batch) (readds []func()) {
-	s := b.service
-	var stale []event.UID
-	for id, readded := range s.clients.updating {
-		if !readded[b.window] && s.IsReady(id, x.losses.ReadFrom) && x.pods.IsBeingUpdated(id, b.due) {
+// stale counts and returns the stale re-adds of one client.
+func (x *clients) stale(s *service, window int, t time.Time) (stale []event.UID) {
+	for id, readded := range s.seenBy.updating {
+		if !readded[window] && s.isReady(id, x.readFrom) && x.pods.IsBeingUpdated(id, t) {
 			stale = append(stale, id)
-			readded[b.window] = true
-			s.clients.updating[id] = readded
+			readded[window] = true
+			s.seenBy.updating[id] = readded
 		}
 	}
-	s.clients.readds[b.window] += uint64(len(stale))
+	s.StaleReadds[window] += uint64(len(stale))
 	slices.SortFunc(stale, order)
-	for _, id := range stale {
-		readded := transition.ConsumerReaddedStale{
-			At: at(b.due), Address: transition.Address{Service: s.Name, ID: id, Pod: x.pods.Named(id)}, Window: transition.Windows()[b.window],
-		}
-		readds = append(readds, func() { x.losses.ReportOf(&s.Service, id, readded) })
-	}
-	return readds
+	return stale
 }
 
-// forget occasionally drops the changes of addresses that are too old to be part of a bounce, and the in-place updates
-// that are no longer in progress at t. Otherwise, data about every address that ever flapped would accumulate.
-func (x *batching) forget(all map[owned]*service, t time.Time) {
+// Forget occasionally drops the changes of addresses that are too old to be part of a bounce, and the in-place updates
+// that are no longer in progress. Otherwise, data about every address that ever flapped would accumulate.
+func (x *Services) Forget() {
+	t := x.watches.Now()
 	if t.Sub(x.forgotten) <= max(x.bounceWindow, time.Minute) {
 		return
 	}
 	x.forgotten = t
-	for _, s := range all {
-		s.ForgetReplaced(t)
-		c := s.clients
-		if c == nil {
+	for _, s := range x.all {
+		s.forgetReplaced(t)
+		v := s.seenBy
+		if v == nil {
 			continue
 		}
-		maps.DeleteFunc(c.updating, func(id event.UID, _ [transition.NumWindows]bool) bool { return !x.pods.IsBeingUpdated(id, t) })
-		maps.DeleteFunc(c.recent, func(_ event.UID, r *recent) bool {
+		maps.DeleteFunc(v.updating, func(id event.UID, _ [transition.NumWindows]bool) bool { return !x.pods.IsBeingUpdated(id, t) })
+		maps.DeleteFunc(v.recent, func(_ event.UID, r *recent) bool {
 			if t.Sub(x.watches.Time(r.left)) > x.bounceWindow {
 				r.left = 0
 			}
 			return r.isOver(x.oldest(t))
 		})
-		if len(c.recent)+len(c.updating) == 0 && c.readds == (ByWindow{}) && c.batches == [transition.NumWindows]*batch{} {
-			s.clients = nil
+		if len(v.recent)+len(v.updating) == 0 && !slices.ContainsFunc(v.batches[:], func(b map[event.UID]bool) bool { return b != nil }) {
+			s.seenBy = nil
 		}
 	}
 }

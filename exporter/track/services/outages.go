@@ -1,22 +1,88 @@
 package services
 
 import (
-	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/classes"
-	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// keepOver is the time for which OutageStarts includes an outage that has ended.
-const keepOver = time.Hour
+const (
+	// waitsAfter is the length of an outage after which kubeflap asks what keeps it going. askEvery is the time between two
+	// questions in the first askOftenFor, and askSeldom after that. The times depend only on the outage, so the answers do not
+	// depend on queries.
+	waitsAfter  = time.Minute
+	askEvery    = 15 * time.Second
+	askOftenFor = 10 * time.Minute
+	askSeldom   = time.Minute
+	// keepOver is the time for which OutageStarts includes an outage that has ended.
+	keepOver = time.Hour
+)
+
+func (o *outage) nextQuestion(last time.Time) time.Time {
+	if last.Sub(o.since) < askOftenFor {
+		return last.Add(askEvery)
+	}
+	return last.Add(askSeldom)
+}
+
+// ask asks at a time, and again and again, what keeps an outage going. It reports what has changed.
+func (q *classes) ask(o *outage, due time.Time) {
+	s := o.service
+	q.watches.Schedule(due, watches.RankWait, s.name.Namespace+"/"+s.name.Name, func() {
+		if !s.current || !o.isOngoing() {
+			return
+		}
+		if q.answer(o, due) {
+			q.report(s, transition.OutageWaits{At: at(due), Service: s.name, Wait: o.wait})
+		}
+		q.ask(o, o.nextQuestion(due))
+	})
+}
+
+// answer finds out what a Service waits for, and reports whether that has changed.
+func (q *classes) answer(o *outage, t time.Time) bool {
+	is, last := q.waitIn(o), o.wait
+	if is.Same(last) {
+		return false
+	}
+	if is.Since.Before(o.since) {
+		is.Since = o.since
+	}
+	switch {
+	case last.Kind == is.Kind && last.UID == is.UID:
+		is.Since = last.Since // only the reason has changed
+	case last.Kind != "" && !is.Since.After(last.Since):
+		is.Since = t
+	}
+	o.wait = is
+	return true
+}
+
+// waitIn returns what a Service waits for. It returns the last answer if it does not know.
+func (q *classes) waitIn(o *outage) transition.Wait {
+	s := o.service
+	switch {
+	case len(s.selector) == 0:
+		return transition.Wait{}
+	case q.IsBlind():
+		return o.wait
+	case q.NoneWanted(s.name.Namespace, s.selector):
+		return transition.Wait{Kind: transition.WaitReplicas}
+	}
+	var ids []event.UID
+	for _, a := range s.addresses(q.readFrom) {
+		if a.state == notReady {
+			ids = append(ids, a.id)
+		}
+	}
+	o.lost = slices.DeleteFunc(o.lost, s.hasLeft)
+	return q.pods.WaitOf(s.name.Namespace, s.selector, ids, o.lost, o.wait)
+}
 
 // OutageStart is the start of an outage. It is zero if the outage has ended, or if its class has changed.
 type OutageStart struct {
@@ -31,29 +97,25 @@ type over map[transition.Service][cause.NumClasses]event.Moment
 // OutageStarts appends the ongoing outages and the outages that ended in the last hour to the given slice, and returns
 // the extended slice. It returns no outages if the watches of Services or their addresses are broken.
 func (x *Services) OutageStarts(into []OutageStart) []OutageStart {
-	if x.losses.IsBlind() {
+	if x.IsBlind() {
 		return into
 	}
+	add := func(name transition.Service, ended [cause.NumClasses]event.Moment, ongoing *outage) {
+		for class, at := range ended {
+			if ongoing != nil && ongoing.class == cause.Class(class) {
+				into = append(into, OutageStart{name, ongoing.class, ongoing.since})
+			} else if at != 0 && x.watches.Now().Sub(x.watches.Time(at)) <= keepOver {
+				into = append(into, OutageStart{Service: name, Class: cause.Class(class)})
+			}
+		}
+	}
 	for _, s := range x.inOrder() {
-		if s.Current {
-			into = appendStarts(into, x.watches, s.Name, s.Over, s.Outage)
+		if s.current {
+			add(s.name, s.over, s.outage)
 		}
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(x.over), func(a, b transition.Service) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	}) {
-		into = appendStarts(into, x.watches, name, x.over[name], nil)
-	}
-	return into
-}
-
-func appendStarts(into []OutageStart, w *watches.Watches, name transition.Service, ended [cause.NumClasses]event.Moment, ongoing *classes.Outage) []OutageStart {
-	for class, at := range ended {
-		if ongoing != nil && ongoing.Class == cause.Class(class) {
-			into = append(into, OutageStart{name, ongoing.Class, ongoing.Since})
-		} else if at != 0 && w.Now().Sub(w.Time(at)) <= keepOver {
-			into = append(into, OutageStart{Service: name, Class: cause.Class(class)})
-		}
+	for _, name := range slices.SortedFunc(maps.Keys(x.over), compareNames) {
+		add(name, x.over[name], nil)
 	}
 	return into
 }
@@ -63,8 +125,8 @@ func (all over) keep(s *service, t time.Time, w *watches.Watches) {
 	maps.DeleteFunc(all, func(_ transition.Service, ended [cause.NumClasses]event.Moment) bool {
 		return t.Sub(w.Time(slices.Max(ended[:]))) > keepOver
 	})
-	if s.Over != ([cause.NumClasses]event.Moment{}) {
-		all[s.Name] = s.Over
+	if s.over != ([cause.NumClasses]event.Moment{}) {
+		all[s.name] = s.over
 	}
 }
 
@@ -82,14 +144,8 @@ type Outage struct {
 func (x *Services) Outages(t time.Time) map[event.UID]Outage {
 	all := map[event.UID]Outage{}
 	for _, s := range x.all {
-		if o := s.Outage; s.Current && o != nil && !o.Since.After(t) {
-			all[s.UID] = Outage{Since: o.Since, Class: o.Class.String(), Found: o.Found}
-		}
-	}
-	for _, a := range x.asks {
-		if o, ok := all[a.service.UID]; ok && a.service.Outage == a.outage {
-			o.Wait = a.last
-			all[a.service.UID] = o
+		if o := s.outage; s.current && o != nil && !o.since.After(t) {
+			all[s.uid] = Outage{o.since, o.class.String(), o.found, o.wait}
 		}
 	}
 	return all
@@ -98,22 +154,21 @@ func (x *Services) Outages(t time.Time) map[event.UID]Outage {
 // RestoreOutages makes the given outages go on for those Services that have no ready address in the first lists.
 func (x *Services) RestoreOutages(all map[event.UID]Outage) { x.restored = all }
 
-// FindOutages begins the outages of the Services that have no ready address in the first lists. It does nothing until
+// findOutages begins the outages of the Services that have no ready address in the first lists. It does nothing until
 // Services and their addresses are listed.
-func (x *Services) FindOutages(t time.Time) {
-	if x.listed || !x.watches.IsSynced(event.KindService) || !x.watches.IsSynced(x.losses.ReadFrom) {
+func (x *Services) findOutages() {
+	if x.listed || !x.watches.IsSynced(event.KindService) || !x.watches.IsSynced(x.readFrom) {
 		return
 	}
 	x.listed = true
 	for _, s := range x.inOrder() {
-		if !s.Current || s.Count[losses.Ready] > 0 || s.Outage != nil || !s.needsAddresses() {
+		if !s.current || s.count[ready] > 0 || s.outage != nil || !s.needsAddresses() {
 			continue
 		}
-		if o, ok := x.restored[s.UID]; ok {
-			x.losses.ContinueOutage(&s.Service, o.Since, cause.ParseClass(o.Class), o.Found, t)
-			x.follow(s, nil, o.Wait)
+		if o, ok := x.restored[s.uid]; ok {
+			x.continueOutage(s, o)
 		} else {
-			losses.FindOutage(x.losses, &s.Service)
+			x.findOutage(s)
 		}
 	}
 	x.restored = nil

@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/track/classes"
-	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // Service is the state of a Service at the time of the query.
@@ -16,17 +15,11 @@ type Service struct {
 	Type                         string
 	Selector                     bool
 	Ready, NotReady, Terminating int
-	Flips
-	// Counts includes the current outage.
-	classes.Counts
-	losses.Causes
+	// Counters includes the current outage.
+	Counters
+	Last
 	// ClassSince contains the time at which the counters of each class began, or zero if they have not begun.
 	ClassSince [cause.NumClasses]time.Time
-	// LastLoss is the time of the newest loss in Losses, and LastCause is its cause. Both fields ignore foreign
-	// addresses.
-	LastLoss  time.Time
-	LastCause cause.Cause
-	LastReset losses.Reset
 	// Manual reports whether the Service has ever had manually managed addresses.
 	Manual bool
 	// SelectorConflict reports whether the Service has manually managed Endpoints and a selector that matches no pods.
@@ -39,14 +32,36 @@ type Service struct {
 	// ForeignAddresses counts the addresses that neither Kubernetes nor a known manager wrote. It is 0 if the Service
 	// has no selector.
 	ForeignAddresses int
-	// HasPods reports whether the Service has an address of a pod. StaleReadds counts the addresses that a client puts
-	// back into its load balancer during an in-place update of the pod.
-	HasPods     bool
+	// HasPods reports whether the Service has an address of a pod.
+	HasPods bool
+}
+
+// Counters holds the counters of a Service.
+type Counters struct {
+	// TurnedReady and TurnedNotReady count the readiness changes of addresses that stay in the Service.
+	TurnedReady, TurnedNotReady uint64
+	// Lost counts how often an address stopped being ready, by class. OutageTime is the total time without a ready address.
+	Lost, Outages [cause.NumClasses]uint32
+	OutageTime    [cause.NumClasses]time.Duration
+	// Losses counts the losses with a determined cause.
+	Losses [cause.Count]uint32
+	// A reset is the removal of all manually managed addresses. ResetsWithSelector counts the resets while the Service
+	// had a selector, and ResetsSelectorless counts the other resets.
+	ResetsWithSelector, ResetsSelectorless uint64
+	// StaleReadds counts the addresses that a client puts back into its load balancer during an in-place update of the pod.
 	StaleReadds ByWindow
 }
 
-// Flips counts the readiness changes of addresses that stay in a Service.
-type Flips struct{ TurnedReady, TurnedNotReady uint64 }
+// Last holds the times of a Service's last losses and resets.
+type Last struct {
+	// LastLoss and LastCause are the time and the cause of the newest settled loss, without the losses of foreign addresses.
+	LastLoss  time.Time
+	LastCause cause.Cause
+	LastReset Reset
+}
+
+// Reset holds the times of the last resets, while the Service had a selector and while it had none.
+type Reset struct{ WithSelector, Selectorless time.Time }
 
 // ReadyOn returns the number of ready addresses on a node, which can be a second old: when a control plane recovers, this
 // is asked for all nodes. It includes the addresses that are not ready because the node turned Unknown. It omits
@@ -55,8 +70,8 @@ func (x *Services) ReadyOn(node string) int {
 	if now := x.watches.Now(); now.Sub(x.readyAt) >= time.Second {
 		x.readyAt, x.readyOn = now, map[string]int{}
 		for _, s := range x.all {
-			for _, a := range s.Addresses(x.losses.ReadFrom) {
-				if p := x.pods.Find(a.ID); p != nil && !s.publish && (a.State == losses.Ready || p.Cause() == cause.NodeHeartbeatLost) {
+			for _, a := range s.addresses(x.readFrom) {
+				if p := x.pods.Find(a.id); p != nil && !s.publish && (a.state == ready || p.Cause() == cause.NodeHeartbeatLost) {
 					x.readyOn[p.Node()]++
 				}
 			}
@@ -70,43 +85,41 @@ func (x *Services) All(into []Service) []Service {
 	all := x.inOrder()
 	into = slices.Grow(into, len(all))
 	for _, s := range all {
-		if s.Current {
+		if s.current {
 			into = append(into, x.read(s))
-			if is := &into[len(into)-1]; is.Ready == 0 {
-				is.PendingPods = len(x.pods.Pending(s.Name.Namespace, s.Selector))
-			}
 		}
 	}
 	return into
 }
 
-// StartCounting sets the counters to zero.
+// StartCounting sets the counters to zero. An outage whose class is not final has not been counted yet.
 func (x *Services) StartCounting() {
 	for _, s := range x.all {
-		s.flips = Flips{}
-		s.Causes = losses.Causes{}
-		x.losses.StartCounting(&s.Service.Service)
-		if s.clients != nil {
-			s.clients.readds = ByWindow{}
+		s.Counters, s.classSince = Counters{}, [cause.NumClasses]event.Moment{}
+		if o := s.outage; o != nil && o.final {
+			o.counted = x.clock()
+			if o.wantedClock = o.counted; o.counts() {
+				x.noteCounted(s, o.class)
+			}
 		}
 	}
-	x.propagation.counts = Propagations{}
+	x.propagations = Propagations{}
 }
 
 func (x *Services) read(s *service) Service {
-	t, n := x.watches.Now(), &s.Count
 	is := Service{
-		Namespace: s.Name.Namespace, Name: s.Name.Name, Created: x.watches.CountedFrom(s.created), Type: s.kind, Selector: len(s.Selector) > 0,
-		Ready: int(n[losses.Ready]), NotReady: int(n[losses.NotReady]), Terminating: int(n[losses.Terminating]),
-		Flips: s.flips, Counts: x.losses.Counted(&s.Service.Service), Causes: s.Causes, LastLoss: s.Last, LastCause: s.LastCause, LastReset: s.LastReset,
-		Manual: s.EverManual, SelectorConflict: s.InConflict(),
-		Diverging: s.divergingAt(t), ForeignAddresses: s.ForeignAddresses(), HasPods: s.HasPods(),
+		Namespace: s.name.Namespace, Name: s.name.Name, Created: x.watches.CountedFrom(s.created), Type: s.kind, Selector: s.hasSelector(),
+		Ready: int(s.count[ready]), NotReady: int(s.count[notReady]), Terminating: int(s.count[terminating]), Counters: s.Counters, Last: s.Last,
+		Manual: s.everManual, SelectorConflict: s.inConflict(), Diverging: s.divergingAt(x.watches.Now()), ForeignAddresses: s.foreignAddresses(), HasPods: s.hasPods(),
 	}
-	for class, since := range s.ClassSince {
+	if o := s.outage; o != nil {
+		is.OutageTime[o.class] += x.uncounted(o)
+	}
+	if is.Ready == 0 {
+		is.PendingPods = len(x.pods.Pending(s.name.Namespace, s.selector))
+	}
+	for class, since := range s.classSince {
 		is.ClassSince[class] = x.watches.Time(since)
-	}
-	if s.clients != nil {
-		is.StaleReadds = s.clients.readds
 	}
 	return is
 }

@@ -7,23 +7,64 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/classes"
-	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // service is a Service and its addresses. kubeflap can see the addresses before the Service.
 type service struct {
-	losses.Service
+	name transition.Service
+	// uid is zero if it is unknown. An Endpoints object contains only the name of its Service.
+	uid event.UID
+	// current is set if the Service has been seen and has not been deleted.
+	current bool
 	created time.Time
 	kind    string
 	// publish is the value of publishNotReadyAddresses.
-	publish bool
+	publish  bool
+	selector pods.Selector
+	// sources holds the slices and Endpoints that contain the Service's addresses. count is the number of addresses in
+	// each state.
+	sources []*source
+	count   [numStates]int32
 
-	flips   Flips
-	clients *clients
+	Counters
+	Last
+	// classSince contains the time at which the first loss or outage of each class was counted.
+	classSince [cause.NumClasses]event.Moment
+	// `outage` is the current outage, or nil. `over` contains the time at which the last outage of each class ended or
+	// changed its class.
+	outage *outage
+	over   [cause.NumClasses]event.Moment
+
+	// changed is the time at which the Service's selection of pods last changed, by its selector or by
+	// publishNotReadyAddresses. unpublished is the time at which the latter changed.
+	changed, unpublished event.Moment
+	// selectorBefore is the selector before its last change. `relabelled` holds the pods whose labels the selector no longer
+	// matches, because they were changed.
+	selectorBefore pods.Selector
+	relabelled     map[event.UID]relabelled
+	// edited is the time at which somebody last wrote or deleted an object that a controller manages. sliceDeleted is
+	// the time at which a slice of the EndpointSlice controller was last deleted.
+	edited, sliceDeleted event.Moment
+	// ownLost is the time at which the Service last lost a ready address that is not foreign.
+	ownLost event.Moment
+	// `replaced` holds the newest losses because of pods that were replaced, oldest first.
+	replaced []replacement
+	// `unreported` holds the unreported losses, sorted by time.
+	unreported []*loss
+	// everManual is set if the Service has ever had manually managed addresses.
+	everManual bool
+	// `cleared` is set when all manually managed addresses are removed while the Service has a selector. It is unset
+	// when a pod matches the selector, or when the selector is removed. `conflict` is set while a selector conflict is
+	// reported.
+	cleared, conflict bool
+
+	// `seenBy` is what clients see of the Service, or nil if nothing has changed for a while.
+	seenBy *views
 	// `marked` is set while the Service awaits a comparison. `diverging` contains the start of the disagreement about each
 	// address.
 	marked    bool
@@ -35,17 +76,27 @@ type service struct {
 }
 
 func newService(name transition.Service, uid event.UID) *service {
-	s := &service{Service: losses.Service{Service: classes.Service{Name: name}, UID: uid}}
+	s := &service{name: name, uid: uid}
 	s.alone.Service = s
 	return s
 }
 
 // Exists reports whether the Service has been seen and has not been deleted.
-func (s *service) Exists() bool { return s.Current }
+func (s *service) Exists() bool { return s.current }
 
 // needsAddresses reports whether the lack of ready addresses is an outage. The DNS name of a Service of type ExternalName
 // refers to another name.
 func (s *service) needsAddresses() bool { return s.kind != "ExternalName" }
+
+// recoveredBy returns the time at which the last outage had ended by t, or zero.
+func (s *service) recoveredBy(w *watches.Watches, t time.Time) (last time.Time) {
+	for _, over := range s.over {
+		if at := w.Time(over); over != 0 && !at.After(t) && at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
 
 // owned identifies a Service. The uid is zero for the current Service with this name. Otherwise, kubeflap knows the
 // Service only as the owner of a slice: it has not been seen yet, or has been replaced by another Service with the same
@@ -58,7 +109,7 @@ type owned struct {
 // registry holds the Services, and the slices and Endpoints that contain their addresses.
 type registry struct {
 	all     map[owned]*service
-	sources map[losses.SourceID]*source
+	sources map[sourceID]*source
 	// `sorted` holds the current Services, sorted by namespace and name. It is nil after a Service has been added or
 	// removed.
 	sorted []*service
@@ -67,40 +118,42 @@ type registry struct {
 // getOrAdd returns the Service of a slice or an Endpoints object, and adds the Service if necessary. It finds the
 // Service by the owner's UID if the object has an owner. A deleted Service and its successor with the same name can
 // both have slices for a while.
-func (r *registry) getOrAdd(name transition.Service, owner event.UID) *service {
-	if s := r.all[owned{name: name}]; s != nil && s.UID == owner {
+func (x *registry) getOrAdd(name transition.Service, owner event.UID) *service {
+	if s := x.all[owned{name: name}]; s != nil && s.uid == owner {
 		return s
 	}
 	o := owned{name, owner}
-	if r.all[o] == nil {
-		r.all[o], r.sorted = newService(name, owner), nil
+	if x.all[o] == nil {
+		x.all[o], x.sorted = newService(name, owner), nil
 	}
-	return r.all[o]
+	return x.all[o]
 }
 
 // forgetIfGone drops a Service that does not exist and has no slices or Endpoints.
-func (r *registry) forgetIfGone(s *service) {
-	if s.Current || len(s.Sources) > 0 {
+func (x *registry) forgetIfGone(s *service) {
+	if s.current || len(s.sources) > 0 {
 		return
 	}
-	for _, o := range []owned{{name: s.Name}, {s.Name, s.UID}} {
-		if r.all[o] == s {
-			delete(r.all, o)
-			r.sorted = nil
+	for _, o := range []owned{{name: s.name}, {s.name, s.uid}} {
+		if x.all[o] == s {
+			delete(x.all, o)
+			x.sorted = nil
 		}
 	}
 }
 
-func (r *registry) inOrder() []*service {
-	if r.sorted == nil {
-		r.sorted = slices.SortedFunc(maps.Values(r.all), compareServices)
-		r.sorted = slices.DeleteFunc(r.sorted, func(s *service) bool { return r.all[owned{name: s.Name}] != s })
+func (x *registry) inOrder() []*service {
+	if x.sorted == nil {
+		x.sorted = slices.SortedFunc(maps.Values(x.all), compareServices)
+		x.sorted = slices.DeleteFunc(x.sorted, func(s *service) bool { return x.all[owned{name: s.name}] != s })
 	}
-	return r.sorted
+	return x.sorted
 }
 
-func compareServices(a, b *service) int {
-	return cmp.Or(strings.Compare(a.Name.Namespace, b.Name.Namespace), strings.Compare(a.Name.Name, b.Name.Name))
+func compareServices(a, b *service) int { return compareNames(a.name, b.name) }
+
+func compareNames(a, b transition.Service) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
 // ApplyService handles a Service event.
@@ -108,12 +161,12 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 	name := transition.Service{Namespace: o.Namespace, Name: o.Name}
 	s := x.all[owned{name: name}]
 	if e.Type == event.Deleted {
-		if s != nil && s.Current && s.UID == o.UID {
+		if s != nil && s.current && s.uid == o.UID {
 			x.retire(s, e)
 		}
 		return
 	}
-	if s == nil || !s.Current {
+	if s == nil || !s.current {
 		s = x.makeCurrent(s, name, o.UID)
 	}
 	// A change of the selection of pods can also explain address losses that kubeflap saw shortly before the change.
@@ -121,18 +174,18 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 	switch {
 	case s.created.IsZero():
 	case s.publish != o.PublishNotReady:
-		s.Changed, s.Unpublished = now, now
-	case !slices.Equal(s.Selector, selector):
-		s.Changed, s.SelectorBefore = now, s.Selector
+		s.changed, s.unpublished = now, now
+	case !slices.Equal(s.selector, selector):
+		s.changed, s.selectorBefore = now, s.selector
 	}
-	if !s.Current {
-		s.Current, s.created, s.Over = true, e.Seen, x.over[name]
+	if !s.current {
+		s.current, s.created, s.over = true, e.Seen, x.over[name]
 		delete(x.over, name)
 	}
-	if s.kind, s.publish, s.Selector = o.Type, o.PublishNotReady, selector; s.Outage != nil && !s.needsAddresses() {
-		x.losses.EndOutage(&s.Service, e.Seen, notBefore(x.watches, e.Kind, e.Seen))
+	if s.kind, s.publish, s.selector = o.Type, o.PublishNotReady, selector; s.outage != nil && !s.needsAddresses() {
+		x.recover(s, e.Seen, x.notBefore(e.Kind, e.Seen))
 	}
-	x.losses.Check(&s.Service, e.Seen)
+	x.checkWriters(s, e.Seen)
 }
 
 // makeCurrent makes a newly seen Service the current one with its name. It moves objects without an owner reference
@@ -147,8 +200,8 @@ func (x *Services) makeCurrent(old *service, name transition.Service, uid event.
 	if old == nil || old == s {
 		return s
 	}
-	for _, of := range slices.Clone(old.Sources) {
-		if h := x.sources[of.SourceID]; h.Owner.IsZero() {
+	for _, h := range slices.Clone(old.sources) {
+		if h.owner.IsZero() {
 			x.move(h, s)
 		}
 	}
@@ -158,15 +211,15 @@ func (x *Services) makeCurrent(old *service, name transition.Service, uid event.
 // retire handles the deletion of a Service. The addresses disappear later, when the slices are deleted. These removals
 // are not reported.
 func (x *Services) retire(s *service, e event.Event) {
-	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.Name, Earliest: x.watches.NotBefore(e.Kind, e.Seen)})
-	if s.Outage != nil {
-		x.losses.End(&s.Service.Service)
+	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.name, Earliest: x.watches.NotBefore(e.Kind, e.Seen)})
+	if s.outage != nil {
+		x.endOutage(s)
 	}
 	x.over.keep(s, e.Seen, x.watches)
-	s.Current = false
-	if c := s.clients; c != nil {
-		clear(c.updating)
-		c.readds = ByWindow{}
+	s.current = false
+	if v := s.seenBy; v != nil {
+		clear(v.updating)
+		s.StaleReadds = ByWindow{}
 	}
 	x.forgetIfGone(s)
 }

@@ -1,35 +1,58 @@
-// Package services tracks the Services of a cluster and their addresses in Endpoints and EndpointSlices. It detects
-// addresses that stop being ready. It detects Services without a ready address, and disagreements between Endpoints,
-// slices and pods. It also measures propagation delays, and simulates clients that batch endpoint updates.
+// Package services tracks the Services of a cluster and their addresses in Endpoints and EndpointSlices. It determines why
+// addresses stop being ready, and reports each loss and each outage once its cause is known. It decides their classes, for
+// which it tracks Deployments and StatefulSets. It tracks who writes the addresses: a Kubernetes controller, another known
+// manager, a user who manages addresses manually, or an unknown client. It finds disagreements between Endpoints, slices
+// and pods, measures propagation delays, and simulates clients that batch endpoint updates.
 package services
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// facts are what other packages know.
+// facts is what all parts of this package use.
 type facts struct {
 	watches *watches.Watches
 	found   *transition.List
+	nodes   *nodes.Nodes
 	pods    *pods.Pods
-	losses  *losses.Losses
+	// readFrom is the resource from which address states are read.
+	readFrom event.Kind
+	// `known` holds the managers that the operator configured.
+	known []string
 }
+
+// report reports a change of a Service, unless the Service does not exist.
+func (f *facts) report(s *service, change transition.Transition) {
+	if s.current {
+		f.found.Add(change)
+	}
+}
+
+// notBefore returns the earliest possible time of a change that kubeflap saw at t. It is zero if a first list showed it.
+func (f *facts) notBefore(k event.Kind, t time.Time) time.Time {
+	earliest := f.watches.NotBefore(k, t)
+	if earliest.Equal(t) && !f.watches.Live(k, t) {
+		return time.Time{}
+	}
+	return earliest
+}
+
+func (f *facts) isKnown(manager string) bool { return slices.Contains(f.known, manager) }
+
+func at(t time.Time) transition.At { return transition.At{Time: t} }
 
 // Services tracks the Services of a cluster and their addresses.
 type Services struct {
-	*facts
-	*registry
-	propagation
-	divergence
-	batching
-	waits
+	clients
+	registry
 
 	// wanted is the resource from which address states must be read, or 0.
 	wanted event.Kind
@@ -47,15 +70,16 @@ type Services struct {
 
 // New returns an empty tracker. Address states are read from the resource `wanted`: KindEndpointSlice or KindEndpoints. 0
 // means EndpointSlices if the cluster has them, and Endpoints otherwise. The parameter bounceWindow is the maximum length
-// of a bounce, in which an address stops being ready and becomes ready again.
-func New(bounceWindow time.Duration, wanted event.Kind, watches *watches.Watches, found *transition.List, pods *pods.Pods, q *losses.Losses) *Services {
-	f, r := &facts{watches, found, pods, q}, &registry{map[owned]*service{}, map[losses.SourceID]*source{}, nil}
-	x := &Services{
-		facts: f, registry: r, propagation: propagation{facts: f}, divergence: divergence{facts: f, registry: r},
-		batching: batching{facts: f, bounceWindow: bounceWindow}, waits: waits{facts: f}, wanted: wanted, over: over{},
+// of a bounce, in which an address stops being ready and becomes ready again. The managers `known` are trusted, and those
+// that event.IsSliceManager recognizes.
+func New(bounceWindow time.Duration, wanted event.Kind, known []string, watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, pods *pods.Pods) *Services {
+	f := &facts{watches, found, nodes, pods, cmp.Or(wanted, event.KindEndpointSlice), known}
+	w := workloads{f, map[string]map[key]*workload{}}
+	q := losses{classes{workloads: w, awaiting: map[event.WorkloadName][]*loss{}}, map[event.UID][]*loss{}}
+	return &Services{
+		clients:  clients{losses: q, bounceWindow: bounceWindow},
+		registry: registry{map[owned]*service{}, map[sourceID]*source{}, nil}, wanted: wanted, over: over{},
 	}
-	q.ReadFrom = cmp.Or(wanted, event.KindEndpointSlice)
-	return x
 }
 
 // PodChanged handles a pod that was added, changed or deleted.
@@ -66,20 +90,21 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 	for l := c.Services; l != nil; l = l.Rest {
 		s := l.Service.(*service)
 		x.mark(s, t)
-		s.NoteLabels(id, c.Labels, x.watches.Version())
-		if c.Updated && s.Current {
-			x.imageUpdated(s, id)
+		s.noteLabels(id, c.Labels, x.watches.Version())
+		if c.Updated && s.current && s.isReady(id, x.readFrom) {
+			s.views().updating[id] = [transition.NumWindows]bool{}
 		}
 	}
-	x.losses.SettleCertainOf(id)
+	x.settleCertain(x.byAddress[id])
+	x.reviewLosses(x.awaiting[c.Workload])
 }
 
-// HandleDue handles everything that is due at the current time.
-func (x *Services) HandleDue() {
-	t := x.watches.Now()
-	x.CloseBatches(t)
-	x.forget(x.all, t)
-	x.compareMarked(t)
-}
+// AddressSource returns the resource from which address states are read.
+func (x *Services) AddressSource() event.Kind { return x.readFrom }
 
-func at(t time.Time) transition.At { return transition.At{Time: t} }
+// WatchChanged handles the end of a list, and each other change of a watch.
+func (x *Services) WatchChanged() {
+	x.chooseSource()
+	x.findOutages()
+	x.showHidden()
+}

@@ -5,170 +5,165 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/classes"
-	"github.com/kubeflap/kubeflap/exporter/track/losses"
-	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // update is the effect of one event, or of a list of EndpointSlices, on the addresses of one Service.
 type update struct {
 	*service
-	losses.Write
+	// source is the changed object, or nil for a list.
+	source *source
+	at     time.Time
+	// version is the resourceVersion of the event's object, or empty.
+	version string
+	// `quiet` is set if the changes of the event are not counted. This is the case for the first list of a resource. It
+	// is also the case for later lists of EndpointSlices, because SlicesListed compares the whole list.
+	quiet bool
+	// `vanished` is set if the object, or a slice in a list, was deleted while kubeflap did not watch. The removal of its
+	// addresses then does not count as a reset.
+	vanished bool
 	// relisting is set for an event of a later list of EndpointSlices. SlicesListed counts the changes of such a list.
 	relisting bool
 	// wasTruncated reports whether the Endpoints object omitted addresses before the event.
 	wasTruncated bool
-	// source is the changed object, or nil for a list.
-	source *source
-	// wereForeign holds the addresses that were foreign before the event. readyBefore is the number of ready addresses
-	// before the event.
-	wereForeign []event.UID
+	// `before` counts the addresses before the event. readyBefore is the number of ready ones. wereForeign holds those that
+	// had been reported as foreign.
+	before      tally
 	readyBefore int32
+	wereForeign []event.UID
 	// listBefore holds the addresses before a list.
-	listBefore []losses.Address
+	listBefore []address
 	// lost holds the losses that the event made.
-	lost []*losses.Loss
+	lost []*loss
 }
 
 // newUpdate returns the effect of an event on a source, before the event is applied.
 func (x *Services) newUpdate(h *source, e event.Event) update {
-	e.Kind = h.Kind
+	e.Kind = h.kind
 	s := h.service
 	u := update{
-		service: s, source: h, wereForeign: h.ReportedForeign(), readyBefore: s.Count[losses.Ready], wasTruncated: h.Truncated,
-		relisting: h.Kind == event.KindEndpointSlice && x.watches.Relisting(e),
-		Write:     losses.Write{At: e.Seen, Vanished: e.IsInferred(), Before: s.Tally(h.Kind)},
+		service: s, source: h, at: e.Seen, vanished: e.IsInferred(), before: s.tally(h.kind), readyBefore: s.count[ready], wasTruncated: h.truncated,
+		relisting: h.kind == event.KindEndpointSlice && x.watches.Relisting(e), wereForeign: h.reportedForeign(),
 	}
 	if e.Object != nil {
-		u.Version = e.Object.Metadata().ResourceVersion
+		u.version = e.Object.Metadata().ResourceVersion
 	}
 	if u.relisting {
 		x.remember(&u)
 	}
-	u.Quiet = u.relisting || x.watches.First(e) || s.isBaseline(x.watches, h.Kind, e.Seen)
+	u.quiet = u.relisting || x.watches.First(e) || x.isBaseline(s, h.kind, e.Seen)
 	return u
 }
 
 // isBaseline reports whether a change that was seen at t belongs to the initial state of a Service. This is the case if
 // the change may have happened before the Service was first seen, because a watch was broken. The changed object can
 // then belong to a deleted Service with the same name.
-func (s *service) isBaseline(w *watches.Watches, k event.Kind, t time.Time) bool {
-	return w.NotBefore(k, t).Before(s.created) || !s.Current && !w.Up(event.KindService)
+func (f *facts) isBaseline(s *service, k event.Kind, t time.Time) bool {
+	return f.watches.NotBefore(k, t).Before(s.created) || !s.current && !f.watches.Up(event.KindService)
 }
 
 // countChange counts the change of one address.
-func (x *Services) countChange(u *update, a losses.Changed) {
-	from, to := a.Was, a.State
+func (x *clients) countChange(u *update, a changed) {
+	from, to := a.was, a.state
 	// Truncated Endpoints omit addresses. So an address that appears is not necessarily new, and an address that
 	// disappears can still exist.
-	if u.Quiet || from == losses.Absent && u.wasTruncated {
+	if u.quiet || from == absent && u.wasTruncated {
 		return
 	}
-	when, named := at(u.At), transition.Address{Service: u.Name, ID: a.ID, IP: a.IP, Pod: x.pods.Named(a.ID)}
-	if to == losses.Absent && u.source != nil && u.source.Truncated {
-		if from == losses.NotReady {
-			x.losses.ReportOf(&u.Service, a.ID, transition.AddressLeftOut{At: when, Address: named})
+	when, named := at(u.at), transition.Address{Service: u.name, ID: a.id, IP: a.ip(), Pod: x.pods.Named(a.id)}
+	if to == absent && u.source != nil && u.source.truncated {
+		if from == notReady {
+			x.reportOf(u.service, a.id, transition.AddressLeftOut{At: when, Address: named})
 		}
 		return
 	}
 	switch {
-	case from.Stays() != to.Stays():
-	case to == losses.Ready:
-		u.flips.TurnedReady++
-	case from == losses.Ready:
-		u.flips.TurnedNotReady++
+	case from.stays() != to.stays():
+	case to == ready:
+		u.TurnedReady++
+	case from == ready:
+		u.TurnedNotReady++
 	default: // a change between absent and terminating
 		return
 	}
-	wasReady, isReady := from == losses.Ready, to == losses.Ready
+	wasReady, isReady := from == ready, to == ready
 	if wasReady != isReady {
-		x.noteTurned(u.service, a.ID, wasReady, u.At)
+		x.noteTurned(u.service, a.id, wasReady, u.at)
 	}
 	if wasReady {
 		x.noteLoss(u, a, named)
 	} else {
-		x.losses.ReportOf(&u.Service, a.ID, gain(when, named, from, to))
+		x.reportOf(u.service, a.id, gain(when, named, from, to))
 	}
 	if isReady {
 		x.noteReturn(u, named)
 	}
 	// After a break, a watch delivers events late, so the propagation time would be meaningless.
-	if p := x.pods.Find(a.ID); p != nil && wasReady != isReady && x.watches.Live(x.losses.ReadFrom, u.At) {
+	if p := x.pods.Find(a.id); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, u.at) {
 		x.observe(u.service, p, transition.AddressFollowedPod{At: when, Address: named, Ready: isReady})
 	}
 }
 
-func (x *Services) noteLoss(u *update, a losses.Changed, named transition.Address) {
+func (x *clients) noteLoss(u *update, a changed, named transition.Address) {
 	// After a break of the watch, the address can have stopped being ready at any time during the break.
-	r := u.current().of(a.ID)
-	left := notBefore(x.watches, x.losses.ReadFrom, u.At)
-	r.left, r.seen = x.watches.Moment(left), left.Equal(u.At)
-	l := &losses.Loss{
-		Loss: classes.Loss{Service: &u.Service.Service, Change: transition.AddressLost{
-			At: at(u.At), Address: named, Removed: !a.State.Stays(), Trigger: transition.Trigger(u.UID, u.Version),
-			Foreign: a.State == losses.Absent && slices.Contains(u.wereForeign, a.ID),
-		}},
-		Service: &u.Service, Of: int(u.readyBefore), Manual: a.Manual, Terminating: a.State == losses.Terminating, Vanished: u.Vanished,
-		InEndpoints: x.losses.ReadFrom == event.KindEndpoints || u.source != nil && u.source.Mirrored,
-	}
-	if u.source != nil {
-		l.Source = &u.source.Source
+	r := u.views().of(a.id)
+	left := x.notBefore(x.readFrom, u.at)
+	r.left, r.seen = x.watches.Moment(left), left.Equal(u.at)
+	l := &loss{
+		service: u.service, of: int(u.readyBefore), manual: a.manual, terminating: a.state == terminating, vanished: u.vanished,
+		inEndpoints: x.readFrom == event.KindEndpoints || u.source != nil && u.source.mirrored,
+		change: transition.AddressLost{
+			At: at(u.at), Address: named, Removed: !a.state.stays(), Trigger: transition.Trigger(u.uid, u.version),
+			Foreign: a.state == absent && slices.Contains(u.wereForeign, a.id),
+		},
 	}
 	u.lost = append(u.lost, l)
-	x.losses.Add(l)
+	x.addLoss(l, u.source)
 }
 
 // noteReturn reports a bounce if a ready address was not ready for a short time.
-func (x *Services) noteReturn(u *update, named transition.Address) {
-	r := u.current().recent[named.ID]
+func (x *clients) noteReturn(u *update, named transition.Address) {
+	r := u.views().recent[named.ID]
 	if r == nil || r.left == 0 {
 		return
 	}
-	away := u.At.Sub(x.watches.Time(r.left))
+	away := u.at.Sub(x.watches.Time(r.left))
 	if r.left = 0; away <= x.bounceWindow {
-		atMost := !r.seen || notBefore(x.watches, x.losses.ReadFrom, u.At).Before(u.At)
-		x.losses.ReportOf(&u.Service, named.ID, transition.AddressBounced{At: at(u.At), Address: named, Away: away, AtMost: atMost})
+		atMost := !r.seen || x.notBefore(x.readFrom, u.at).Before(u.at)
+		x.reportOf(u.service, named.ID, transition.AddressBounced{At: at(u.at), Address: named, Away: away, AtMost: atMost})
 	}
 }
 
 // gain describes a change of an address that was not ready before the change.
-func gain(when transition.At, named transition.Address, from, to losses.State) transition.Transition {
+func gain(when transition.At, named transition.Address, from, to state) transition.Transition {
 	switch {
-	case !from.Stays():
-		return transition.AddressAdded{At: when, Address: named, Ready: to == losses.Ready}
-	case !to.Stays():
+	case !from.stays():
+		return transition.AddressAdded{At: when, Address: named, Ready: to == ready}
+	case !to.stays():
 		return transition.AddressRemoved{At: when, Address: named}
 	}
 	return transition.AddressReady{At: when, Address: named}
 }
 
-// notBefore returns the earliest possible time of a change that kubeflap saw at t. It is zero if a first list showed it.
-func notBefore(w *watches.Watches, k event.Kind, t time.Time) time.Time {
-	earliest := w.NotBefore(k, t)
-	if earliest.Equal(t) && !w.Live(k, t) {
-		return time.Time{}
-	}
-	return earliest
-}
-
-// endOutage ends the current outage if the Service has a ready address.
-func (x *Services) endOutage(s *service, t time.Time) {
-	if s.Outage != nil && s.Count[losses.Ready] > 0 {
-		x.losses.EndOutage(&s.Service, t, notBefore(x.watches, x.losses.ReadFrom, t))
+// recoverIfReady ends the current outage if the Service has a ready address.
+func (x *clients) recoverIfReady(s *service) {
+	if now := x.watches.Now(); s.outage != nil && s.count[ready] > 0 {
+		x.recover(s, now, x.notBefore(x.readFrom, now))
 	}
 }
 
-// settle completes an event after all addresses have their new states. It resolves the losses whose cause is already
+// settleUpdate completes an event after all addresses have their new states. It resolves the losses whose cause is already
 // certain, and begins or ends an outage.
-func (x *Services) settle(u *update) {
-	if u.readyBefore > 0 && u.Count[losses.Ready] == 0 && !u.Quiet && u.needsAddresses() {
-		x.losses.BeginOutage(&u.Service, u.At, notBefore(x.watches, x.losses.ReadFrom, u.At), u.lost)
-		x.follow(u.service, u.lost, transition.Wait{})
+func (x *clients) settleUpdate(u *update) {
+	s := u.service
+	if u.readyBefore > 0 && s.count[ready] == 0 && !u.quiet && s.needsAddresses() {
+		x.beginOutage(s, u.at, u.lost)
 	}
-	x.losses.SettleCertain(u.lost)
-	x.CloseBatches(u.At)
-	x.endOutage(u.service, u.At)
+	x.settleCertain(u.lost)
+	if s.seenBy != nil {
+		x.close(s, 0, u.at)
+	}
+	x.recoverIfReady(s)
 }
 
 // remember stores the state of a Service before an event of a relist of EndpointSlices changes the state. The list
@@ -177,14 +172,13 @@ func (x *Services) settle(u *update) {
 func (x *Services) remember(u *update) {
 	s := u.service
 	if s.relist == nil {
-		s.relist = &update{service: s, readyBefore: u.readyBefore, listBefore: s.Addresses(x.losses.ReadFrom)}
-		s.relist.Before = u.Before
-		for _, h := range s.Sources {
-			s.relist.wereForeign = append(s.relist.wereForeign, h.ReportedForeign()...)
+		s.relist = &update{service: s, before: u.before, readyBefore: u.readyBefore, listBefore: s.addresses(x.readFrom)}
+		for _, h := range s.sources {
+			s.relist.wereForeign = append(s.relist.wereForeign, h.reportedForeign()...)
 		}
 		x.relists = append(x.relists, s.relist)
 	}
-	s.relist.Vanished = s.relist.Vanished || u.Vanished
+	s.relist.vanished = s.relist.vanished || u.vanished
 }
 
 // SlicesListed compares the states of Services before and after a relist, and counts the changes.
@@ -194,13 +188,13 @@ func (x *Services) SlicesListed(t time.Time) {
 	for _, u := range relists {
 		s := u.service
 		s.relist = nil
-		u.At, u.Quiet = t, s.isBaseline(x.watches, event.KindEndpointSlice, t)
-		if x.losses.ReadFrom == event.KindEndpointSlice {
-			for _, c := range losses.Compare(u.listBefore, s.Addresses(event.KindEndpointSlice)) {
+		u.at, u.quiet = t, x.isBaseline(s, event.KindEndpointSlice, t)
+		if x.readFrom == event.KindEndpointSlice {
+			for _, c := range compare(u.listBefore, s.addresses(event.KindEndpointSlice)) {
 				x.countChange(u, c)
 			}
-			x.settle(u)
+			x.settleUpdate(u)
 		}
-		x.losses.CompareSlices(&s.Service, u.Write)
+		x.compare(u, event.KindEndpointSlice, false)
 	}
 }

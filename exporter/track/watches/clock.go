@@ -12,6 +12,9 @@ type eventClock struct {
 	begin, now time.Time
 	// `counting` is the time of the last call of StartCounting.
 	counting time.Time
+	agenda   agenda
+	// scheduled counts the tasks that were added to the agenda.
+	scheduled int
 }
 
 // Take removes and returns the first element of a queue. It clears the element in the array, which can live much longer.

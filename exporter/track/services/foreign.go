@@ -1,4 +1,4 @@
-package losses
+package services
 
 import (
 	"maps"
@@ -49,10 +49,10 @@ func (n *notice) noted(w written, addresses []event.UID, ready int) *notice {
 // the Endpoints of another writer, the addresses that it adds or makes ready are foreign. In all other cases, the
 // addresses without a targetRef are foreign. The name of the first writer of Endpoints is not checked, because a
 // distribution can rename the controller.
-func (q *Losses) classify(h *Source, w written) {
+func (q *facts) classify(h *source, w written) {
 	was := h.keeper
 	h.keeper = q.keeperOf(h, w)
-	if h.Kind == event.KindEndpointSlice {
+	if h.kind == event.KindEndpointSlice {
 		h.noteForeign(w, func(*event.Address) bool { return h.keeper == foreigner })
 		return
 	}
@@ -62,7 +62,7 @@ func (q *Losses) classify(h *Source, w written) {
 	case was != foreigner:
 		h.own = map[event.UID]bool{}
 		for _, a := range h.entries {
-			h.own[a.id] = a.state == Ready
+			h.own[a.id] = a.state == ready
 		}
 		if h.foreign != nil {
 			for _, id := range h.foreign.addresses {
@@ -72,15 +72,15 @@ func (q *Losses) classify(h *Source, w written) {
 	}
 	h.noteForeign(w, func(a *event.Address) bool {
 		ready, own := h.own[a.UID]
-		return h.keeper == foreigner && (!own && !h.Truncated || a.Ready && !ready && own || a.ByHand && !own) || a.ByHand && h.keeper == unproven
+		return h.keeper == foreigner && (!own && !h.truncated || a.Ready && !ready && own || a.ByHand && !own) || a.ByHand && h.keeper == unproven
 	})
 	h.noteWithdrawn(w)
 }
 
-func (q *Losses) keeperOf(h *Source, w written) keeper {
-	slice := h.Kind == event.KindEndpointSlice
+func (q *facts) keeperOf(h *source, w written) keeper {
+	slice := h.kind == event.KindEndpointSlice
 	switch {
-	case slice && (h.controlled || h.Mirrored):
+	case slice && (h.controlled || h.mirrored):
 		return unproven
 	case slice && (q.isKnown(w.manager) || event.IsSliceManager(w.manager)), !slice && q.isKnown(w.writer):
 		return knownManager
@@ -90,10 +90,8 @@ func (q *Losses) keeperOf(h *Source, w written) keeper {
 	return unproven
 }
 
-func (q *Losses) isKnown(manager string) bool { return slices.Contains(q.known, manager) }
-
 // noteForeign stores an object's foreign addresses.
-func (h *Source) noteForeign(w written, isForeign func(*event.Address) bool) {
+func (h *source) noteForeign(w written, isForeign func(*event.Address) bool) {
 	var foreign []event.UID
 	ready := 0
 	for i := range w.addresses {
@@ -110,9 +108,9 @@ func (h *Source) noteForeign(w written, isForeign func(*event.Address) bool) {
 // noteWithdrawn stores the addresses that the controller wrote as ready and that are not ready now. The controller
 // restores them only when a pod or the Service changes (see syncService in pkg/controller/endpoint). Truncated
 // Endpoints are ignored, because they omit addresses.
-func (h *Source) noteWithdrawn(w written) {
+func (h *source) noteWithdrawn(w written) {
 	unready := maps.Clone(h.own)
-	maps.DeleteFunc(unready, func(_ event.UID, wasReady bool) bool { return !wasReady || h.Truncated })
+	maps.DeleteFunc(unready, func(_ event.UID, wasReady bool) bool { return !wasReady || h.truncated })
 	for i := range w.addresses {
 		if w.addresses[i].Ready {
 			delete(unready, w.addresses[i].UID)
@@ -123,8 +121,8 @@ func (h *Source) noteWithdrawn(w written) {
 	}
 }
 
-// ReportedForeign returns the addresses that have been reported as foreign.
-func (h *Source) ReportedForeign() []event.UID {
+// reportedForeign returns the addresses that have been reported as foreign.
+func (h *source) reportedForeign() []event.UID {
 	if h.foreign != nil && h.foreign.reported {
 		return h.foreign.addresses
 	}
@@ -133,50 +131,44 @@ func (h *Source) ReportedForeign() []event.UID {
 
 // checkNotices reports when an object of a Service gains its first foreign or withdrawn address or loses its last one.
 // Without a selector, no address is foreign.
-func (q *Losses) checkNotices(s *Service, t time.Time) {
-	owned := s.Current && s.hasSelector()
-	for _, h := range s.Sources {
+func (q *facts) checkNotices(s *service, t time.Time) {
+	owned := s.current && s.hasSelector()
+	for _, h := range s.sources {
 		// If the selector matches no pods, manually managed Endpoints are reported as a selector conflict instead.
-		q.check(s, h.foreign, t, owned && (h.Kind != event.KindEndpoints || !s.InConflict()))
+		q.check(s, h.foreign, t, owned && (h.kind != event.KindEndpoints || !s.inConflict()))
 	}
-	for _, h := range s.Sources {
+	for _, h := range s.sources {
 		q.check(s, h.withdrawn, t, owned)
 	}
 }
 
 // check reports a notice or its end, if it must be reported. It reports no addresses unless `counts` is set.
-func (q *Losses) check(s *Service, n *notice, t time.Time, counts bool) {
+func (q *facts) check(s *service, n *notice, t time.Time, counts bool) {
 	if n == nil || n.reported == (counts && len(n.addresses) > 0) {
 		return
 	}
 	n.reported = !n.reported
-	count, trigger := len(n.addresses), transition.Trigger(s.UID, n.version)
+	count, trigger := len(n.addresses), transition.Trigger(s.uid, n.version)
 	switch {
 	case n.reported && n.withdrawn:
-		q.Report(s, transition.AddressesWithdrawn{At: at(t), Service: s.Name, Object: n.object, Count: count, Trigger: trigger})
+		q.report(s, transition.AddressesWithdrawn{At: at(t), Service: s.name, Object: n.object, Count: count, Trigger: trigger})
 	case n.reported:
-		q.Report(s, transition.ForeignAddresses{At: at(t), Service: s.Name, Object: n.object, Count: count, Ready: n.ready, Trigger: trigger})
+		q.report(s, transition.ForeignAddresses{At: at(t), Service: s.name, Object: n.object, Count: count, Ready: n.ready, Trigger: trigger})
 	case n.withdrawn:
-		q.Report(s, transition.WithdrawnAddressesReturned{At: at(t), Service: s.Name, Object: n.object})
+		q.report(s, transition.WithdrawnAddressesReturned{At: at(t), Service: s.name, Object: n.object})
 	default:
-		q.Report(s, transition.ForeignAddressesEnded{At: at(t), Service: s.Name, Object: n.object})
+		q.report(s, transition.ForeignAddressesEnded{At: at(t), Service: s.name, Object: n.object})
 	}
 }
 
-// NoteLeft records that a source has left its Service.
-func (q *Losses) NoteLeft(s *Service, h *Source, t time.Time) {
-	q.check(s, h.foreign, t, false)
-	q.check(s, h.withdrawn, t, false)
-}
-
-// ForeignAddresses returns the number of distinct foreign addresses of a Service. It returns 0 for a Service without a
+// foreignAddresses returns the number of distinct foreign addresses of a Service. It returns 0 for a Service without a
 // selector, because no Kubernetes controller writes the addresses of such a Service.
-func (s *Service) ForeignAddresses() int {
+func (s *service) foreignAddresses() int {
 	if !s.hasSelector() {
 		return 0
 	}
 	var all []event.UID
-	for _, h := range s.Sources {
+	for _, h := range s.sources {
 		if h.foreign != nil {
 			all = append(all, h.foreign.addresses...)
 		}

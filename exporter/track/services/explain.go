@@ -1,4 +1,4 @@
-package losses
+package services
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/classes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
@@ -24,54 +23,47 @@ type explanation struct {
 	lagging bool
 }
 
-// explainer finds the causes of lost addresses.
-type explainer struct {
-	watches *watches.Watches
-	pods    *pods.Pods
-	*classes.Classes
-}
-
 // explain determines why an address stopped being ready. What vanished may have vanished with its Service, so nothing is
 // certain until Services are listed.
-func (q explainer) explain(l *Loss) explanation {
+func (q *losses) explain(l *loss) explanation {
 	x := q.explainByEvidence(l)
-	if l.Vanished {
+	if l.vanished {
 		x.certain, x.lagging = false, true
 	}
-	if q.watches.Moment(l.Change.Time) == l.Service.sliceDeleted {
+	if q.watches.Moment(l.change.Time) == l.service.sliceDeleted {
 		x.certain = false // the slice may have been deleted with its Service, whose deletion kubeflap has not seen yet
 	}
 	return x
 }
 
-func (q explainer) explainByEvidence(l *Loss) explanation {
-	if l.Manual {
+func (q *losses) explainByEvidence(l *loss) explanation {
+	if l.manual {
 		why := q.explainManual(l)
-		return explanation{cause: why, certain: why == cause.EndpointsReset || l.Change.Foreign}
+		return explanation{cause: why, certain: why == cause.EndpointsReset || l.change.Foreign}
 	}
 	if l.edited {
 		return explanation{cause: cause.ManualWrite, certain: true}
 	}
-	p, deleted := q.pods.Recall(l.Change.ID)
+	p, deleted := q.pods.Recall(l.change.ID)
 	var w *pods.ReadinessLoss
-	if p != nil && !l.Change.Removed {
-		w = p.LossBefore(l.version, l.Change.Time)
+	if p != nil && !l.change.Removed {
+		w = p.LossBefore(l.version, l.change.Time)
 	}
 	_, relabelled := l.relabelling()
 	switch {
-	case w != nil && (w.Recovered.IsZero() || l.Change.Time.Sub(w.Recovered) <= evidenceWait):
+	case w != nil && (w.Recovered.IsZero() || l.change.Time.Sub(w.Recovered) <= evidenceWait):
 		// The address is still listed. So the pod's readiness explains the loss better than the pod's departure.
 		return q.explainByPod(l, p, w)
 	case p != nil && p.RemovalCause != cause.Unknown && (deleted || p.RemovedBefore(l.version)):
 		return explanation{cause: p.RemovalCause, certain: true}
 	case relabelled:
 		return explanation{cause: cause.ServiceChanged, certain: true}
-	case l.Terminating && !deleted:
+	case l.terminating && !deleted:
 		// The pod is being deleted (endpointslice, podToEndpoint), but the pod watch has not shown this yet. The next event
 		// of the pod will show the cause.
 		return explanation{cause: cause.PodDeleted, lagging: !q.watches.Missing(event.KindPod)}
 	case p == nil, deleted:
-		l.Vanished = l.Vanished || deleted
+		l.vanished = l.vanished || deleted
 		return explanation{cause: q.explainByService(l)}
 	case w != nil:
 		// The slice watch may lag and show an old state, from which the pod has already recovered.
@@ -82,7 +74,7 @@ func (q explainer) explainByEvidence(l *Loss) explanation {
 
 // explainAgainstPod explains a loss that the last known state of the pod does not explain. Either the pod is not the
 // cause, or the pod watch lags. `otherwise` is the cause if no other is found.
-func (q explainer) explainAgainstPod(l *Loss, p *pods.Pod, otherwise cause.Cause) explanation {
+func (q *losses) explainAgainstPod(l *loss, p *pods.Pod, otherwise cause.Cause) explanation {
 	why := q.explainByService(l)
 	lagging := why == cause.Unknown && p.IsReady() && !q.watches.Missing(event.KindPod)
 	return explanation{cause: cmp.Or(why, otherwise), lagging: lagging}
@@ -90,8 +82,8 @@ func (q explainer) explainAgainstPod(l *Loss, p *pods.Pod, otherwise cause.Cause
 
 // explainByPod explains that an address became not ready by a readiness loss of its pod. With publishNotReadyAddresses,
 // the address can be ready although the pod has been unready for a long time. The cause is then a change of the Service.
-func (q explainer) explainByPod(l *Loss, p *pods.Pod, w *pods.ReadinessLoss) explanation {
-	longAgo := l.Change.Time.Sub(w.At) > evidenceWait
+func (q *losses) explainByPod(l *loss, p *pods.Pod, w *pods.ReadinessLoss) explanation {
+	longAgo := l.change.Time.Sub(w.At) > evidenceWait
 	switch {
 	case w.Undecided:
 		return explanation{cause: w.Cause, lagging: true}
@@ -107,11 +99,11 @@ func (q explainer) explainByPod(l *Loss, p *pods.Pod, w *pods.ReadinessLoss) exp
 // controller removes such addresses from Endpoints (endpoints controller, syncService). The mirroring controller then
 // removes them from the slices that mirror the Endpoints (endpointslicemirroring controller, syncEndpoints). No
 // controller changes other manually managed slices, so somebody edited them.
-func (q explainer) explainManual(l *Loss) cause.Cause {
+func (q *losses) explainManual(l *loss) cause.Cause {
 	switch {
-	case l.Vanished:
+	case l.vanished:
 		return cause.Unknown // kubeflap did not see who deleted the object
-	case l.InEndpoints && l.Service.hasSelector() && l.Service.ManualInEndpoints() == 0 && !l.Change.Foreign:
+	case l.inEndpoints && l.service.hasSelector() && l.service.manualInEndpoints() == 0 && !l.change.Foreign:
 		return cause.EndpointsReset
 	case l.known:
 		return cause.Unknown // kubeflap cannot see the reasons of a known manager
@@ -121,14 +113,14 @@ func (q explainer) explainManual(l *Loss) cause.Cause {
 
 // explainByService explains a loss if no known change of the pod explains it. Possible causes are a change of the
 // Service's selector and an edit of an object that a controller manages. Otherwise, the pod watch may lag.
-func (q explainer) explainByService(l *Loss) cause.Cause {
+func (q *losses) explainByService(l *loss) cause.Cause {
 	switch {
-	case l.Terminating:
+	case l.terminating:
 		return cause.PodDeleted // terminating means that the pod has a deletionTimestamp (endpointslice, podToEndpoint)
 	case q.changedAround(l):
 		return cause.ServiceChanged
-	case l.Vanished: // kubeflap did not see who deleted the object
-	case l.foreign, q.watches.Moment(l.Change.Time) == l.Service.sliceDeleted && l.Service.IsReady(l.Change.ID, q.ReadFrom):
+	case l.vanished: // kubeflap did not see who deleted the object
+	case l.foreign, q.watches.Moment(l.change.Time) == l.service.sliceDeleted && l.service.isReady(l.change.ID, q.readFrom):
 		// The EndpointSlice controller would not delete a slice and add its address again immediately.
 		return cause.ManualWrite
 	}
@@ -138,14 +130,14 @@ func (q explainer) explainByService(l *Loss) cause.Cause {
 // changedAround reports whether the Service's selection of pods changed at a loss or shortly before. A change of the
 // selector removes addresses, and a change of publishNotReadyAddresses makes them not ready. A change shortly after the
 // loss also counts, because events of different watches can arrive in any order.
-func (q explainer) changedAround(l *Loss) bool {
-	changed, wait := l.Service.Changed, evidenceWait
-	if !l.Change.Removed {
-		changed = l.Service.Unpublished
+func (q *losses) changedAround(l *loss) bool {
+	changed, wait := l.service.changed, evidenceWait
+	if !l.change.Removed {
+		changed = l.service.unpublished
 	}
 	if q.watches.Now().Before(q.watches.LaggingUntil(event.KindService)) {
 		wait += watches.LagWait
 	}
-	before := l.Change.Time.Sub(q.watches.Time(changed))
+	before := l.change.Time.Sub(q.watches.Time(changed))
 	return changed != 0 && before <= changeWindow && before >= -wait
 }

@@ -1,4 +1,4 @@
-package losses
+package services
 
 import (
 	"slices"
@@ -21,13 +21,13 @@ type replacement struct {
 
 // noteReplaced reports a Service whose pods are replaced again and again. It counts for each owner of pods, because each
 // rollout of a Deployment replaces the pods of another ReplicaSet. Announced departures of nodes do not count.
-func (q *Losses) noteReplaced(l *Loss) {
-	s, c := l.Service, &l.Change
+func (q *facts) noteReplaced(l *loss) {
+	s, c := l.service, &l.change
 	if !c.Cause.EndsPod() || c.Announced != "" {
 		return
 	}
-	s.replaced = append(s.replaced, replacement{c.Time, l.Of, c.Pod.Owner})
-	s.ForgetReplaced(c.Time)
+	s.replaced = append(s.replaced, replacement{c.Time, l.of, c.Pod.Owner})
+	s.forgetReplaced(c.Time)
 	losses, most := 0, 0
 	for _, x := range s.replaced {
 		if x.owner == c.Pod.Owner {
@@ -35,12 +35,12 @@ func (q *Losses) noteReplaced(l *Loss) {
 		}
 	}
 	if losses > most {
-		q.Report(s, transition.PodsReplacedAgain{At: c.At, Address: c.Address, Cause: c.Cause, Losses: losses, Of: most})
+		q.report(s, transition.PodsReplacedAgain{At: c.At, Address: c.Address, Cause: c.Cause, Losses: losses, Of: most})
 	}
 }
 
-// ForgetReplaced drops the losses that are too old to count at t.
-func (s *Service) ForgetReplaced(t time.Time) {
+// forgetReplaced drops the losses that are too old to count at t.
+func (s *service) forgetReplaced(t time.Time) {
 	s.replaced = slices.DeleteFunc(s.replaced, func(x replacement) bool { return t.Sub(x.at) > roundWithin })
 	if len(s.replaced) == 0 {
 		s.replaced = nil

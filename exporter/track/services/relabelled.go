@@ -1,4 +1,4 @@
-package losses
+package services
 
 import (
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -14,16 +14,16 @@ type relabelled struct {
 	why string
 }
 
-// NoteLabels compares the labels of a pod that the Service contains with the selector. Labels are nil if they are unknown,
+// noteLabels compares the labels of a pod that the Service contains with the selector. Labels are nil if they are unknown,
 // or if the pod was deleted. Labels that the previous selector matches have not been changed: then a change of the Service
 // explains what follows. The version is the resourceVersion of the pod, or 0 if it is unknown.
-func (s *Service) NoteLabels(id event.UID, labels map[string]string, version uint64) {
-	why := s.Selector.Mismatch(labels)
+func (s *service) noteLabels(id event.UID, labels map[string]string, version uint64) {
+	why := s.selector.Mismatch(labels)
 	if labels == nil || why == "" {
 		delete(s.relabelled, id)
 		return
 	}
-	if _, known := s.relabelled[id]; known || len(s.SelectorBefore) > 0 && s.SelectorBefore.Mismatch(labels) == "" {
+	if _, known := s.relabelled[id]; known || len(s.selectorBefore) > 0 && s.selectorBefore.Mismatch(labels) == "" {
 		return
 	}
 	if s.relabelled == nil {
@@ -32,16 +32,16 @@ func (s *Service) NoteLabels(id event.UID, labels map[string]string, version uin
 	s.relabelled[id] = relabelled{version, waiting.Quote(why)}
 }
 
-// HasLeft reports whether a pod was relabelled, so that the Service no longer selects it.
-func (s *Service) HasLeft(id event.UID) bool {
+// hasLeft reports whether a pod was relabelled, so that the Service no longer selects it.
+func (s *service) hasLeft(id event.UID) bool {
 	_, ok := s.relabelled[id]
 	return ok
 }
 
 // relabelling returns how a label of the pod differed from the selector when a controller removed its address. ok is false
 // if the labels did not explain the removal.
-func (l *Loss) relabelling() (why string, ok bool) {
-	r, ok := l.Service.relabelled[l.Change.ID]
+func (l *loss) relabelling() (why string, ok bool) {
+	r, ok := l.service.relabelled[l.change.ID]
 	before := r.version == 0 || l.version == 0 || r.version < l.version
-	return r.why, ok && before && l.Change.Removed && !l.Terminating && !l.Manual && !l.foreign && !l.known
+	return r.why, ok && before && l.change.Removed && !l.terminating && !l.manual && !l.foreign && !l.known
 }

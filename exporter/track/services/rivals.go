@@ -1,4 +1,4 @@
-package losses
+package services
 
 import (
 	"strings"
@@ -29,9 +29,9 @@ type rivals struct {
 
 // compete detects two writers that undo each other's changes to a Service without a selector. A single undone change
 // can be a correction. So compete reports a contest only after each writer has undone a change of the other writer.
-func (q *Losses) compete(s *Service, h *Source, e event.Event, w written) {
+func (q *facts) compete(s *service, h *source, e event.Event, w written) {
 	name := rivalOf(w.writer)
-	if name == "" || h.Mirrored || h.controlled || s.hasSelector() || !s.Current {
+	if name == "" || h.mirrored || h.controlled || s.hasSelector() || !s.current {
 		return
 	}
 	is := past{name, hashOf(w.addresses), e.Seen}
@@ -53,9 +53,9 @@ func (q *Losses) compete(s *Service, h *Source, e event.Event, w written) {
 	}
 	r.before, r.last = r.last, is
 	if r.undone >= 2 {
-		q.Report(s, transition.AddressesContested{
-			At: at(e.Seen), Service: s.Name, Object: w.kind + " " + w.Name, Writers: [2]string{min(name, r.before.writer), max(name, r.before.writer)},
-			Trigger: transition.Trigger(s.UID, w.ResourceVersion),
+		q.report(s, transition.AddressesContested{
+			At: at(e.Seen), Service: s.name, Object: w.kind + " " + w.Name, Writers: [2]string{min(name, r.before.writer), max(name, r.before.writer)},
+			Trigger: transition.Trigger(s.uid, w.ResourceVersion),
 		})
 	}
 }

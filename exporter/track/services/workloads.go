@@ -1,4 +1,4 @@
-package classes
+package services
 
 import (
 	"slices"
@@ -6,17 +6,16 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
-	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // remembered is how long a fall of the replicas is remembered. A class can depend on falls in the 10 minutes before a loss,
 // and is final 5 minutes after the loss.
 const remembered = 20 * time.Minute
 
-// Workloads holds a cluster's Deployments and StatefulSets: how many pods they want, and when they were last updated. kubeflap
+// workloads holds a cluster's Deployments and StatefulSets: how many pods they want, and when they were last updated. kubeflap
 // works without them: what they would show is then unknown.
-type Workloads struct {
-	watches *watches.Watches
+type workloads struct {
+	*facts
 	// byNamespace holds the workloads by namespace.
 	byNamespace map[string]map[key]*workload
 }
@@ -51,13 +50,8 @@ type fall struct {
 	pods []event.UID
 }
 
-// NewWorkloads returns an empty Workloads.
-func NewWorkloads(watches *watches.Watches) *Workloads {
-	return &Workloads{watches: watches, byNamespace: map[string]map[key]*workload{}}
-}
-
-// Apply handles an event of a Deployment or a StatefulSet.
-func (x *Workloads) Apply(e event.Event, o *event.Workload) {
+// apply handles an event of a Deployment or a StatefulSet.
+func (x *workloads) apply(e event.Event, o *event.Workload) {
 	k, some := key{o.Resource, o.Name}, x.byNamespace[o.Namespace]
 	w := some[k]
 	known := w != nil && w.uid == o.UID
@@ -97,21 +91,9 @@ func (w *workload) set(o *event.Workload, watched bool, now event.Moment) {
 	w.seen, w.replicas, w.generation, w.revision = true, o.Replicas, o.Generation, revision
 }
 
-func (x *Workloads) forget(namespace string, k key) {
+func (x *workloads) forget(namespace string, k key) {
 	some := x.byNamespace[namespace]
 	if delete(some, k); len(some) == 0 {
 		delete(x.byNamespace, namespace)
-	}
-}
-
-// Known calls yield for each workload of a kind. The value reports whether the workload has been seen since the caller
-// last reset it.
-func (x *Workloads) Known(kind event.Kind, yield func(event.Meta, *bool) bool) {
-	for namespace, some := range x.byNamespace {
-		for k, w := range some {
-			if k.kind == kind && !yield(event.Meta{UID: w.uid, Namespace: namespace, Name: k.name}, &w.seen) {
-				return
-			}
-		}
 	}
 }

@@ -1,29 +1,28 @@
-package losses
+package services
 
 import (
-	"net/netip"
 	"slices"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// SourceID identifies a slice or an Endpoints object.
-type SourceID struct {
-	Kind event.Kind
-	UID  event.UID
+// sourceID identifies a slice or an Endpoints object.
+type sourceID struct {
+	kind event.Kind
+	uid  event.UID
 }
 
-// Source describes the writers of one slice or Endpoints object.
-type Source struct {
-	SourceID
-	// Owner is the UID of the Service in the object's owner reference, or zero.
-	Owner event.UID
-	// Mirrored is set for a slice that mirrors Endpoints. controlled is set for a slice of the EndpointSlice
-	// controller. Truncated is set if the last version of the object omitted addresses.
-	Mirrored, controlled, Truncated bool
-	// Seen is set if the object has been seen since the last list began.
-	Seen bool
-
+// source is a slice or an Endpoints object that contains addresses of one Service.
+type source struct {
+	sourceID
+	service *service
+	// `owner` is the UID of the Service in the object's owner reference, or zero.
+	owner event.UID
+	// mirrored is set for a slice that mirrors Endpoints. controlled is set for a slice of the EndpointSlice
+	// controller. truncated is set if the last version of the object omitted addresses.
+	mirrored, controlled, truncated bool
+	// seen is set if the object has been seen since the last list began.
+	seen bool
 	// steady is set if `writer` made the latest write.
 	steady bool
 	// keeper is the kind of writer.
@@ -31,9 +30,8 @@ type Source struct {
 	// overwritten is true for Endpoints that have been empty since they were first seen, although somebody had applied
 	// addresses to them.
 	overwritten bool
-	entries     []entry
-	// ipv6 holds the addresses that do not fit into their entries.
-	ipv6 map[event.UID]netip.Addr
+	// `entries` holds the distinct addresses, in the order of the object.
+	entries []address
 	// `writer` is a hash of the field manager that first wrote the addresses. If managerName writes the addresses
 	// later, `writer` becomes a hash of managerName.
 	writer uint64
@@ -53,11 +51,6 @@ type Source struct {
 	withdrawn *notice
 	// rivals holds the last writes by different writers to a Service without a selector, or is nil.
 	rivals *rivals
-}
-
-// NewSource returns a Source without addresses.
-func NewSource(id SourceID) Source {
-	return Source{SourceID: id, overwritten: id.Kind == event.KindEndpoints}
 }
 
 const (
@@ -87,17 +80,17 @@ func (w written) object() string {
 	return w.kind + " " + w.Name
 }
 
-// See records the controller or the writer of a slice or an Endpoints object. Call it before the addresses are replaced.
-func (q *Losses) See(s *Service, h *Source, e event.Event) {
+// see records the controller or the writer of a slice or an Endpoints object. Call it before the addresses are replaced.
+func (q *facts) see(s *service, h *source, e event.Event) {
 	var w written
-	h.Seen = true
+	h.seen = true
 	switch o := e.Object.(type) {
 	case *event.EndpointSlice:
 		w = written{&o.Meta, "EndpointSlice", o.ManagedBy, o.Writer, o.Addresses}
-		h.Mirrored, h.controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
+		h.mirrored, h.controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
 	case *event.Endpoints:
 		w = written{&o.Meta, "Endpoints", "", o.Writer, o.Addresses}
-		h.Truncated = o.Truncated
+		h.truncated = o.Truncated
 		// The Endpoints are empty although a user or an unknown client has written addresses to them.
 		other := o.OtherWriter != "" && !q.isKnown(o.OtherWriter) && !event.IsControllerManager(o.OtherWriter)
 		h.overwritten = h.overwritten && len(o.Addresses) == 0 && (o.LastApplied || other)
@@ -109,12 +102,12 @@ func (q *Losses) See(s *Service, h *Source, e event.Event) {
 
 // noteWriter records the writer of an object. If the writer changes to a name other than managerName, somebody has
 // edited a controller's object. An edit is recorded only if address states are read from this kind of object.
-func (q *Losses) noteWriter(s *Service, h *Source, e event.Event, writer string) {
+func (q *facts) noteWriter(s *service, h *source, e event.Event, writer string) {
 	if h.steady = false; writer == "" {
 		return
 	}
 	is := event.Hash(writer)
-	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.Kind == q.ReadFrom {
+	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.kind == q.readFrom {
 		s.edited = q.watches.Moment(e.Seen)
 	}
 	if h.writer == 0 || writer == managerName {
@@ -123,11 +116,11 @@ func (q *Losses) noteWriter(s *Service, h *Source, e event.Event, writer string)
 	h.steady = h.writer == is
 }
 
-// SeeDeleted records that the object was deleted. It ignores a deletion that kubeflap did not see, and objects of a kind
+// seeDeleted records that the object was deleted. It ignores a deletion that kubeflap did not see, and objects of a kind
 // from which address states are not read.
-func (q *Losses) SeeDeleted(s *Service, h *Source, e event.Event) {
+func (q *facts) seeDeleted(s *service, h *source, e event.Event) {
 	switch {
-	case e.Type != event.Deleted || e.IsInferred() || h.Kind != q.ReadFrom:
+	case e.Type != event.Deleted || e.IsInferred() || h.kind != q.readFrom:
 	case h.controlled:
 		s.sliceDeleted = q.watches.Moment(e.Seen)
 	case h.keeper != knownManager:
@@ -138,7 +131,7 @@ func (q *Losses) SeeDeleted(s *Service, h *Source, e event.Event) {
 // hasSteadyWriter reports whether a Service has no selector, and the latest write of each object came from the first
 // writer of the object. It returns false if there are no objects. Slices that mirror Endpoints do not count, because
 // they contain another object's addresses.
-func (s *Service) hasSteadyWriter() bool {
-	own := slices.DeleteFunc(slices.Clone(s.Sources), func(h *Source) bool { return h.Mirrored })
-	return len(own) > 0 && !s.hasSelector() && !slices.ContainsFunc(own, func(h *Source) bool { return !h.steady })
+func (s *service) hasSteadyWriter() bool {
+	own := slices.DeleteFunc(slices.Clone(s.sources), func(h *source) bool { return h.mirrored })
+	return len(own) > 0 && !s.hasSelector() && !slices.ContainsFunc(own, func(h *source) bool { return !h.steady })
 }

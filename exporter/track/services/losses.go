@@ -1,0 +1,202 @@
+package services
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// evidenceWait is the time for which a loss waits for evidence of its cause. Events of different watches can arrive in
+// any order. If the watch with the evidence lags, the loss waits for watches.LagWait instead.
+const evidenceWait = time.Second
+
+// loss records that an address stopped being ready. It waits for evidence of its cause. Then it is reported, after the older
+// losses of its Service. It is counted once its class is final.
+type loss struct {
+	service *service
+	change  transition.AddressLost
+	// `manual` is set if the address had no targetRef. inEndpoints is set if the address was in Endpoints, or in a slice
+	// that mirrors Endpoints. terminating is set if the address's pod is being deleted.
+	manual, inEndpoints, terminating bool
+	// `of` is the number of the Service's ready addresses before the loss.
+	of int
+	// `vanished` is set if the object with the address, or its pod, was deleted while kubeflap did not watch.
+	vanished bool
+	// foreign is set if the Service has a selector and an unknown writer manages the source. known is set if a known
+	// manager manages the source. edited is set if somebody made this write to an object that a controller manages.
+	foreign, known, edited bool
+	// version is the resourceVersion of the write that made the loss, or 0 if it is unknown.
+	version uint64
+	// settled is set if the cause has been determined.
+	settled bool
+	// outage is the outage that began with the event that made the loss, or nil. `last` is set for the event's last loss.
+	outage *outage
+	last   bool
+	// `after` holds later changes of the address. They are reported after the loss.
+	after []transition.Transition
+	departure
+}
+
+// losses determines why addresses stopped being ready.
+type losses struct {
+	classes
+	// byAddress holds the unreported losses of each address, oldest first.
+	byAddress map[event.UID][]*loss
+}
+
+// addLoss starts the search for the cause of a loss.
+func (q *losses) addLoss(l *loss, from *source) {
+	s, t := l.service, l.change.Time
+	if !l.change.Foreign {
+		s.ownLost = q.watches.Moment(t)
+	}
+	if from != nil {
+		l.foreign, l.known = from.keeper == foreigner && s.hasSelector(), from.keeper == knownManager
+	}
+	l.version, l.edited = q.watches.Version(), s.edited == q.watches.Moment(t)
+	q.byAddress[l.change.ID] = append(q.byAddress[l.change.ID], l)
+	s.unreported = append(s.unreported, l)
+	q.watches.Schedule(t.Add(evidenceWait), watches.RankLoss, "", func() { q.settleLate(l, true) })
+}
+
+// settleLate settles a loss with its most likely cause. If a watch with evidence may lag, and mayWait is set, the loss waits
+// for the watch instead.
+func (q *losses) settleLate(l *loss, mayWait bool) {
+	if l.settled {
+		return
+	}
+	if x := q.explain(l); !x.lagging || !mayWait {
+		q.settle(l, x.cause)
+		return
+	}
+	q.watches.Schedule(l.change.Time.Add(watches.LagWait), watches.RankLagging, "", func() { q.settleLate(l, false) })
+}
+
+// settleIf settles those of the losses that wait for no more evidence.
+func (q *losses) settleIf(some []*loss, enough func(*loss, explanation) bool) {
+	for _, l := range slices.Clone(some) {
+		if l.settled {
+			continue
+		}
+		if x := q.explain(l); enough(l, x) {
+			q.settle(l, x.cause)
+		}
+	}
+}
+
+// settleCertain settles the losses whose cause is certain.
+func (q *losses) settleCertain(some []*loss) {
+	q.settleIf(some, func(_ *loss, x explanation) bool { return x.certain })
+}
+
+// PodResolved settles the losses that waited for the cause of a pod's readiness change.
+func (q *losses) PodResolved(w *pods.ReadinessLoss) {
+	q.settleCertain(q.byAddress[w.Pod.ID])
+	q.settleIf(q.byAddress[w.Pod.ID], func(l *loss, x explanation) bool {
+		return q.watches.Now().Sub(l.change.Time) >= evidenceWait && !x.lagging
+	})
+}
+
+// SettleAll settles all losses with their most likely cause, and makes all classes final.
+func (q *losses) SettleAll() {
+	var all []*loss
+	for _, some := range q.byAddress {
+		all = append(all, some...)
+	}
+	slices.SortFunc(all, compareLosses)
+	for _, l := range all {
+		q.settleLate(l, false)
+	}
+	q.finishAll()
+}
+
+// settle sets the cause of a loss. It then reports the Service's settled losses in order of time. A settled loss waits
+// for older losses, so all instances of kubeflap report the losses in the same order.
+func (q *losses) settle(l *loss, why cause.Cause) {
+	s, c := l.service, &l.change
+	l.settled = true
+	s.Losses[why]++
+	c.Vanished = why == cause.Unknown && l.vanished
+	if c.Foreign = c.Foreign && (why == cause.ManualWrite || c.Vanished); !c.Foreign {
+		s.noteLast(c.Time, why)
+	}
+	c.Cause, c.Steady = why, why == cause.ManualWrite && l.manual && s.hasSteadyWriter()
+	c.Managed = why == cause.Unknown && l.known
+	if pod := q.pods.Named(c.ID); pod.Name != "" {
+		c.Pod = pod
+	}
+	p, _ := q.pods.Recall(c.ID)
+	if p != nil {
+		c.Why = p.Why(why, l.version, c.Time)
+	}
+	switch text, ok := l.relabelling(); {
+	case why == cause.ServiceChanged && ok && !q.changedAround(l):
+		c.Relabelled, c.Why = true, text
+	case why == cause.PodEvicted && p != nil && p.EvictedByAPI():
+		c.Announced = q.nodes.AnnouncedEviction(c.Pod.Node, c.Time)
+	case why == cause.PodEvicted, why == cause.PodDeleted, c.Vanished:
+		c.Announced = q.nodes.Announced(c.Pod.Node, c.Time)
+	}
+	if why.OfNode() {
+		if trigger, ok := q.nodes.Trigger(c.Pod.Node, why); ok {
+			c.Trigger = trigger
+		}
+	}
+	q.decide(l)
+	for len(s.unreported) > 0 && s.unreported[0].settled {
+		q.reportLoss(watches.Take(&s.unreported))
+	}
+}
+
+// reportLoss reports a loss, the outage that began with it, and later changes of the address.
+func (q *losses) reportLoss(l *loss) {
+	s, id, o := l.service, l.change.ID, l.outage
+	if q.byAddress[id] = slices.DeleteFunc(q.byAddress[id], func(x *loss) bool { return x == l }); len(q.byAddress[id]) == 0 {
+		delete(q.byAddress, id)
+	}
+	l.change.Waited = q.watches.Now().Sub(l.change.Time)
+	q.report(s, l.change)
+	q.noteReplaced(l)
+	if l.last {
+		// An outage is reported only after its cause is known. It is not reported if the Service was deleted in the
+		// meantime.
+		q.report(s, transition.OutageStarted{At: l.change.At, Service: s.name, Cause: l.change.Cause, Trigger: l.change.Trigger, Class: o.class})
+	}
+	for _, change := range l.after {
+		q.report(s, change)
+	}
+	if l.last {
+		if o.undecided, o.cause = false, l.change.Cause; o.ended != nil {
+			o.ended.Cause, o.ended.Class = o.cause, o.class
+			q.report(s, *o.ended)
+		}
+	}
+}
+
+// reportOf reports a change of an address. If a loss of the address has not been reported yet, the change is reported
+// after this loss. Otherwise the address would seem to become ready before it was lost.
+func (q *losses) reportOf(s *service, address event.UID, change transition.Transition) {
+	for _, l := range slices.Backward(q.byAddress[address]) {
+		if l.service == s {
+			l.after = append(l.after, change)
+			return
+		}
+	}
+	q.report(s, change)
+}
+
+// noteLast stores the time and cause of the newest loss. It compares the times, because losses can be settled in any
+// order. For losses at the same time, the order of the calls does not affect the result.
+func (s *service) noteLast(t time.Time, why cause.Cause) {
+	switch {
+	case t.Before(s.LastLoss):
+	case t.Equal(s.LastLoss) && s.LastCause != cause.Unknown && (why == cause.Unknown || why > s.LastCause):
+	default:
+		s.LastLoss, s.LastCause = t, why
+	}
+}

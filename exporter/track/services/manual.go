@@ -1,0 +1,139 @@
+package services
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// tally counts a Service's addresses. `manual` counts the manually managed addresses in one resource, either Endpoints
+// or EndpointSlices. `managed` counts the addresses with a targetRef in both resources.
+type tally struct{ manual, managed int32 }
+
+// tally counts a Service's addresses. For a Service with a selector, it omits manually managed addresses in slices that
+// no Kubernetes controller manages, because no controller removes them.
+func (s *service) tally(k event.Kind) (n tally) {
+	for _, h := range s.sources {
+		n.managed += h.managed
+		if h.kind == k && (k == event.KindEndpoints || !s.hasSelector() || h.controlled || h.mirrored) {
+			n.manual += h.manual
+		}
+	}
+	return n
+}
+
+func (s *service) hasSelector() bool { return len(s.selector) > 0 }
+
+// hasPods reports whether the Service has an address of a pod.
+func (s *service) hasPods() bool {
+	return slices.ContainsFunc(s.sources, func(h *source) bool { return h.managed > 0 })
+}
+
+// manualInEndpoints returns the number of manually managed addresses in the Endpoints object.
+func (s *service) manualInEndpoints() int { return int(s.tally(event.KindEndpoints).manual) }
+
+// countManual updates the number of manually managed addresses, and reports a reset if none are left. It counts Endpoints
+// and slices separately. This way, it also detects Endpoints that are emptied and rewritten before the mirroring controller
+// runs.
+func (q *facts) countManual(u *update, h *source, held []event.Address) {
+	manual := int32(0)
+	for i := range held {
+		if held[i].ByHand {
+			manual++
+		}
+	}
+	if h.kind == event.KindEndpoints && h.manual == 0 && manual > 0 {
+		h.appeared = u.version
+	}
+	h.manual, h.managed = manual, int32(len(held))-manual
+	if h.mirrored && q.watches.IsSynced(event.KindEndpoints) {
+		h.manual = 0 // these addresses are counted in the Endpoints object
+		u.before.manual = u.tally(h.kind).manual
+	}
+	u.noteJoined(h)
+	q.compare(u, h.kind, h.kind == event.KindEndpoints || h.mirrored)
+}
+
+// noteJoined records the addresses of a source that has joined a Service.
+func (s *service) noteJoined(h *source) {
+	s.cleared = s.cleared && s.tally(h.kind).managed == 0
+	s.everManual = s.everManual || h.manual > 0
+}
+
+// compare reports a reset, or the return of addresses after a reset. If the selector matches pods now, or matched pods
+// before the event, there is no reset. In this case, the removed addresses were foreign addresses. After a list of
+// EndpointSlices, if Endpoints have been listed, the tallies omit the addresses in slices that mirror them.
+func (q *facts) compare(u *update, k event.Kind, inEndpoints bool) {
+	s, before, now, selector := u.service, u.before, u.tally(k), u.hasSelector()
+	switch {
+	case u.quiet || u.vanished || !s.current || selector && before.managed+now.managed > 0:
+	case before.manual > 0 && now.manual == 0:
+		if selector {
+			s.ResetsWithSelector++
+			s.LastReset.WithSelector = u.at
+		} else {
+			s.ResetsSelectorless++
+			s.LastReset.Selectorless = u.at
+		}
+		s.cleared = selector
+		q.report(s, transition.EndpointsReset{
+			At: at(u.at), Service: s.name, Count: int(before.manual), BySelector: selector && inEndpoints, Trigger: transition.Trigger(s.uid, u.version),
+		})
+	case before.manual == 0 && now.manual > 0 && s.cleared && selector:
+		q.report(s, transition.EndpointsRewritten{At: at(u.at), Service: s.name, Count: int(now.manual)})
+	}
+	q.checkWriters(s, u.at)
+}
+
+// inConflict reports whether a Service has manually managed Endpoints and a selector that matches no pods. The
+// endpoints controller has cleared these Endpoints, or will clear them at its next sync (see syncService in
+// pkg/controller/endpoint). Manually managed slices cause no conflict, because this controller does not change them. If
+// pods match the selector, manually managed addresses count as foreign addresses.
+func (s *service) inConflict() bool {
+	n := s.tally(event.KindEndpoints)
+	return s.hasSelector() && (n.manual > 0 && n.managed == 0 || s.cleared)
+}
+
+// checkWriters reports when a conflict begins or ends, when foreign addresses appear or disappear, and when addresses are
+// withdrawn or return.
+func (q *facts) checkWriters(s *service, t time.Time) {
+	overwritten := s.wasOverwritten()
+	s.cleared, s.everManual = s.cleared && s.hasSelector() || overwritten, s.everManual || overwritten
+	if is := s.current && s.inConflict(); is != s.conflict {
+		s.conflict = is
+		if is {
+			q.report(s, transition.SelectorConflict{
+				At: at(t), Service: s.name, Count: s.manualInEndpoints(), Overwritten: overwritten, Trigger: s.triggerOfConflict(),
+			})
+		} else {
+			q.report(s, transition.SelectorConflictEnded{At: at(t), Service: s.name})
+		}
+	}
+	q.checkNotices(s, t)
+}
+
+// wasOverwritten reports whether a Service has a selector that matches no pods, and Endpoints that were overwritten
+// before kubeflap first saw them. It returns true at most once.
+func (s *service) wasOverwritten() (overwritten bool) {
+	if !s.current {
+		return false
+	}
+	for _, h := range s.sources {
+		overwritten = overwritten || h.overwritten && s.hasSelector() && s.tally(h.kind).managed == 0
+		h.overwritten = false
+	}
+	return overwritten
+}
+
+// triggerOfConflict returns a value that identifies a conflict. The value does not depend on the order in which the
+// Service and its Endpoints were seen.
+func (s *service) triggerOfConflict() uint64 {
+	for _, h := range s.sources {
+		if h.kind == event.KindEndpoints {
+			return transition.Trigger(s.uid, h.appeared)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,236 @@
+package services
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// outage is a time during which a Service has no ready address. It has the same cause as the loss with which it began.
+type outage struct {
+	service *service
+	since   time.Time
+	class   cause.Class
+	// down is the time since which the Service has had no ready address. `since` is later if pods were not wanted until
+	// then. `earliest` is the earliest possible time, which is before down if a watch was broken.
+	down, earliest time.Time
+	// `found` is set if the Service had no ready address in the first lists. Such an outage is not counted, unless pods are
+	// wanted since then.
+	found bool
+	// undecided is set until the loss with which the outage began has been reported. Then the cause is known.
+	undecided bool
+	cause     cause.Cause
+	// ended is the end of the outage, or nil.
+	ended *transition.OutageEnded
+	// final is set once the class cannot change and the outage has been counted.
+	final bool
+	// made holds the losses with which the outage began, until the class is final. `lost` holds their pods. owners holds the
+	// owners of the Service's last pods. A pod of an unknown owner has the zero name.
+	made   []*loss
+	lost   []event.UID
+	owners []event.WorkloadName
+	// counted is the time up to which the outage has been counted, and until is its end, both by classes.clock.
+	counted, until time.Time
+	// wanted is the time since which pods are wanted again, or zero. wantedClock is the same time by classes.clock.
+	wanted, wantedClock time.Time
+	// wait is what the Service waits for.
+	wait transition.Wait
+}
+
+// goneWithin is the maximum time between the loss of a Service's own addresses and the removal of its foreign
+// addresses. A removal within this time does not count as the cause of an outage (transition.AddressLost, Foreign).
+const goneWithin = 2 * time.Minute
+
+func (o *outage) isOngoing() bool { return o.service.outage == o }
+
+// beginOutage begins an outage with the losses that an event made. If the removed foreign addresses outlasted the
+// Service's own addresses by more than goneWithin, they no longer count as foreign.
+func (q *classes) beginOutage(s *service, t time.Time, made []*loss) {
+	o := &outage{since: t, earliest: q.notBefore(q.readFrom, t), undecided: len(made) > 0, made: made, counted: q.clock()}
+	for i, l := range made {
+		l.outage, l.last = o, i == len(made)-1
+		l.change.Foreign = l.change.Foreign && s.ownLost != 0 && l.change.Time.Sub(q.watches.Time(s.ownLost)) <= goneWithin
+		o.lost = append(o.lost, l.change.ID)
+	}
+	q.begin(s, o)
+	o.owners = q.ownersOf(append(s.ids(q.readFrom), o.lost...))
+	q.ask(o, t.Add(waitsAfter))
+}
+
+// findOutage begins an outage of a Service that had no ready address in the first lists.
+func (q *classes) findOutage(s *service) {
+	o := &outage{since: q.watches.Now(), class: cause.Found, found: true}
+	q.begin(s, o)
+	q.review(o)
+}
+
+// continueOutage begins an outage that had begun before the first lists.
+func (q *classes) continueOutage(s *service, p Outage) {
+	now, class := q.watches.Now(), cause.ParseClass(p.Class)
+	o := &outage{since: p.Since, earliest: p.Since, class: class, found: p.Found, counted: p.Since, wait: p.Wait}
+	if q.begin(s, o); now.Sub(o.since) >= cause.FinalAfter {
+		o.counted = q.clock()
+		q.makeFinal(o)
+	}
+	if o.found {
+		return
+	}
+	q.report(s, transition.OutageStarted{At: transition.At{Time: o.since, Waited: now.Sub(o.since)}, Service: s.name, Class: class})
+	due := o.since.Add(waitsAfter)
+	for due.Before(now) {
+		due = o.nextQuestion(due)
+	}
+	if q.ask(o, due); o.wait.Kind != "" {
+		q.report(s, transition.OutageWaits{At: at(now), Service: s.name, Wait: o.wait})
+	}
+}
+
+func (q *classes) begin(s *service, o *outage) {
+	s.outage, o.service, o.down = o, s, o.since
+	q.outages = append(q.outages, o)
+	q.whenSeen(o.since.Add(cause.FinalAfter), watches.RankOutage, func() { q.expire(o) })
+}
+
+// whenSeen schedules a function. If a watch is broken at that time, kubeflap does not know whether an outage is ongoing, so
+// the function has to wait for the watch.
+func (q *classes) whenSeen(due time.Time, rank watches.Rank, do func()) {
+	q.watches.Schedule(due, rank, "", func() {
+		if q.hidden = append(q.hidden, do); q.watches.Up(event.KindService) && q.watches.Up(q.readFrom) {
+			q.showHidden()
+		}
+	})
+}
+
+// showHidden calls the functions that wait for a watch.
+func (q *classes) showHidden() {
+	if q.watches.Up(event.KindService) && q.watches.Up(q.readFrom) {
+		for len(q.hidden) > 0 {
+			watches.Take(&q.hidden)()
+		}
+	}
+}
+
+// endOutage ends the current outage of a Service.
+func (q *classes) endOutage(s *service) {
+	o := s.outage
+	o.wanted = time.Time{}
+	if o.final {
+		q.drop(o)
+	}
+	s.OutageTime[o.class] += q.uncounted(o)
+	o.until = q.clock()
+	s.outage, s.over[o.class] = nil, q.watches.Moment(q.watches.Now())
+	q.review(o)
+}
+
+// recover ends the current outage of a Service, and reports its end once the cause is known. `earliest` is the earliest
+// possible time.
+func (q *classes) recover(s *service, t, earliest time.Time) {
+	o := s.outage
+	q.endOutage(s)
+	o.ended = &transition.OutageEnded{
+		At: at(t), Service: s.name, Lasted: t.Sub(o.down), AtLeast: max(earliest.Sub(o.down), 0), AtMost: t.Sub(cmp.Or(o.earliest, o.down)), Cause: o.cause, Class: o.class,
+	}
+	if !o.undecided && !o.found {
+		q.report(s, *o.ended)
+	}
+}
+
+// expire makes the class of an outage final that has lasted for cause.FinalAfter.
+func (q *classes) expire(o *outage) {
+	if o.final {
+		return
+	}
+	q.review(o)
+	if o.class == cause.Planned || o.class == cause.Rollout {
+		q.set(o, cause.Unplanned)
+	}
+	q.finish(o)
+}
+
+// uncounted returns the time of an outage with a final class that the counters do not include yet.
+func (q *classes) uncounted(o *outage) time.Duration {
+	if !o.final || !o.counts() {
+		return 0
+	}
+	return q.countedUntil(o).Sub(o.counted)
+}
+
+// countedUntil returns the end of the time to count. The class of the time since pods are wanted again is not final.
+func (q *classes) countedUntil(o *outage) time.Time {
+	switch {
+	case !o.isOngoing():
+		return o.until
+	case !o.wanted.IsZero():
+		return o.wantedClock
+	}
+	return q.clock()
+}
+
+// counts reports whether an outage is counted.
+func (o *outage) counts() bool { return !o.found || o.class == cause.Unplanned }
+
+// countOutage counts an outage whose class has become final, with its time so far.
+func (q *classes) countOutage(o *outage) {
+	s, until := o.service, q.countedUntil(o)
+	q.noteCounted(s, o.class)
+	s.Outages[o.class]++
+	s.OutageTime[o.class] += until.Sub(o.counted)
+	o.counted = until
+}
+
+// ownersOf returns the distinct workloads of some pods.
+func (q *classes) ownersOf(ids []event.UID) (owners []event.WorkloadName) {
+	for _, id := range ids {
+		if w, _ := q.pods.Workload(id); !slices.Contains(owners, w) {
+			owners = append(owners, w)
+		}
+	}
+	return owners
+}
+
+// demandIn returns what is known about how many pods a Service without ready addresses should have: by the workloads that
+// its selector matches, and by the owners of its last and current pods. Pods of an unknown owner make it unknown.
+func (q *classes) demandIn(o *outage) demand {
+	s := o.service
+	d := q.demandFor(s.name.Namespace, s.selector)
+	current := append(s.ids(q.readFrom), q.pods.Pending(s.name.Namespace, s.selector)...)
+	for _, w := range slices.Concat(o.owners, q.ownersOf(current)) {
+		d.add(q.Wants(w))
+	}
+	return d
+}
+
+// noteWanted notes since when pods are wanted again in an outage that began because none were wanted. Only what is known
+// changes that: a workload that was deleted, or cannot be watched, changes nothing.
+func (q *classes) noteWanted(o *outage) {
+	switch d := q.demandIn(o); {
+	case d.isNone():
+		o.wanted = time.Time{}
+	case d.some && o.wanted.IsZero():
+		wanted := q.watches.Now()
+		o.wanted, o.wantedClock = wanted, q.clock()
+		q.whenSeen(wanted.Add(cause.FinalAfter), watches.RankScaleUp, func() {
+			if o.wanted.Equal(wanted) {
+				q.failToScaleUp(o)
+			}
+		})
+	}
+}
+
+// failToScaleUp begins an unplanned outage at the time since which pods are wanted again, because none has become ready for
+// cause.FinalAfter. It is part of the same time without a ready address.
+func (q *classes) failToScaleUp(o *outage) {
+	q.finish(o)
+	o.service.OutageTime[o.class] += q.uncounted(o)
+	q.drop(o)
+	q.set(o, cause.Unplanned)
+	o.since, o.counted = o.wanted, o.wantedClock
+	o.wanted = time.Time{}
+	q.countOutage(o)
+}

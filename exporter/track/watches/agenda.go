@@ -1,0 +1,68 @@
+package watches
+
+import (
+	"cmp"
+	"container/heap"
+	"strings"
+	"time"
+)
+
+// Rank orders what is due at the same time.
+type Rank uint8
+
+// Ranks, in order.
+const (
+	RankBatch Rank = iota
+	RankProbe
+	RankMark
+	RankLoss
+	RankLagging
+	RankClass
+	RankOutage
+	RankScaleUp
+	RankWait
+	RankCompare
+	RankForget
+)
+
+// agenda is a heap of what is to be done at certain times.
+type agenda []*task
+
+// task is something to do. `name` and `added` order tasks with the same time and rank.
+type task struct {
+	due   time.Time
+	rank  Rank
+	name  string
+	added int
+	do    func()
+}
+
+func (a agenda) Len() int { return len(a) }
+func (a agenda) Less(i, j int) bool {
+	x, y := a[i], a[j]
+	return cmp.Or(x.due.Compare(y.due), cmp.Compare(x.rank, y.rank), strings.Compare(x.name, y.name), cmp.Compare(x.added, y.added)) < 0
+}
+func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *agenda) Push(x any)   { *a = append(*a, x.(*task)) }
+func (a *agenda) Pop() any {
+	last := len(*a) - 1
+	x := (*a)[last]
+	(*a)[last] = nil
+	*a = (*a)[:last]
+	return x
+}
+
+// Schedule makes Due return `do` at a time. Of several with the same time and rank, those with a lower name come first.
+func (c *eventClock) Schedule(due time.Time, rank Rank, name string, do func()) {
+	c.scheduled++
+	heap.Push(&c.agenda, &task{due, rank, name, c.scheduled, do})
+}
+
+// Due removes and returns the first task that is due by a time, or returns nil.
+func (c *eventClock) Due(by time.Time) (due time.Time, do func()) {
+	if len(c.agenda) == 0 || c.agenda[0].due.After(by) {
+		return due, nil
+	}
+	x := heap.Pop(&c.agenda).(*task)
+	return x.due, x.do
+}
