@@ -47,17 +47,12 @@ func (x *Pods) rememberDeleted(p *Pod, e event.Event) {
 		p.RemovalCause = cause.PodDeleted
 	}
 	p.note().deletedAt = x.watches.Moment(e.Seen)
-	x.deletions = append(x.deletions, p)
+	x.watches.Schedule(e.Seen.Add(keepDeletedFor), watches.RankForget, "", func() {
+		if x.pods[p.ID] == p {
+			delete(x.pods, p.ID)
+		}
+	})
 }
 
-// Forget drops deleted pods and old appearances after a while.
-func (x *Pods) Forget() {
-	x.appeared.forget(x.watches.Now())
-	x.waiting.ForgetReady(x.watches.Now())
-	for len(x.deletions) > 0 && x.watches.Now().Sub(x.watches.Time(x.deletions[0].past.deletedAt)) > keepDeletedFor {
-		gone := watches.Take(&x.deletions)
-		if p, _ := x.Recall(gone.ID); p == gone {
-			delete(x.pods, gone.ID)
-		}
-	}
-}
+// Forget drops old appearances.
+func (x *Pods) Forget() { x.appeared.forget(x.watches.Now()) }

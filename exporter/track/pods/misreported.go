@@ -30,8 +30,10 @@ type Misreported struct {
 // slice.
 func (x *Pods) Misreported(into []Misreported) []Misreported {
 	counts := map[Misreported]int{}
-	for namespace, n := range x.waiting.NotRestored() {
-		counts[Misreported{Namespace: namespace, Kind: UnreadyAfterRecovery}] = n
+	for name, n := range x.namespaces {
+		if pods := x.notRestored(n); pods > 0 {
+			counts[Misreported{Namespace: name, Kind: UnreadyAfterRecovery}] = pods
+		}
 	}
 	x.readyOnLost(counts)
 	for what, n := range counts {

@@ -18,7 +18,7 @@ type Pod struct {
 	// `rest` is the pod's name. If afterOwner is set, the name begins with the owner's name, and `rest` holds only the
 	// remainder.
 	rest      string
-	namespace *Total[Counts]
+	namespace *namespace
 	node      text
 	owner     unique.Handle[owner]
 	// ReadyChangedAt is the time at which Ready last changed, or 0.
@@ -220,15 +220,15 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 			p.note().containerEndedAt, p.past.staleTold = x.watches.Moment(e.Seen), false
 		}
 		if stayedReady && c.Restarts > before.restarts {
-			p.namespace.Counts.SilentRestarts++
+			p.namespace.SilentRestarts++
 			x.found.Add(transition.PodRestartedSilently{At: transition.At{Time: e.Seen}, Pod: p.named()})
 		}
 	}
 	if updated {
 		*p.note() = past{loss: p.was().loss, updatedAt: x.watches.Moment(e.Seen), containerEndedAt: p.was().containerEndedAt, inRotation: p.IsReady()}
-		p.namespace.Counts.InPlaceUpdates++
+		p.namespace.InPlaceUpdates++
 		if !p.gated {
-			p.namespace.Counts.UngatedUpdates++
+			p.namespace.UngatedUpdates++
 		}
 		x.found.Add(transition.PodUpdatedInPlace{At: transition.At{Time: e.Seen}, Pod: p.named(), Ready: p.IsReady()})
 	}

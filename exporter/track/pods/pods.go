@@ -5,38 +5,21 @@ package pods
 import (
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/waiting"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
-
-// nodeFacts lists the methods of package nodes that this package calls.
-type nodeFacts interface {
-	Known(node string) bool
-	NotReadyAt(node string, t time.Time) bool
-	RestartedBefore(node string, t, by time.Time) bool
-	CauseOfMark(node string, t, podReady time.Time) (why cause.Cause, certain bool)
-	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
-	ReadySince(node string) (since time.Time, ok bool)
-	UnreadySince(node string) (since time.Time, status event.Status, ok bool)
-	Lost(t time.Time) map[string]bool
-	CountPods(node string, by int)
-	PodEvicted(node string, t time.Time)
-}
 
 // Pods holds a cluster's pods.
 type Pods struct {
 	undecided
 	preemptions
 
-	pods       table
-	appeared   appearances
-	namespaces Totals[Counts]
-	// `deletions` holds the recently deleted pods, in order. They are still in `pods`.
-	deletions []*Pod
-	waiting   *waiting.Pods
+	pods     table
+	appeared appearances
+	// `namespaces` holds the namespaces that have pods, or had pods in the last hour.
+	namespaces map[string]*namespace
 	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
 	// readyOnLost was last called.
 	onLost map[string]map[string]int
@@ -44,10 +27,10 @@ type Pods struct {
 
 // New returns an empty tracker of pods. The tracker calls `resolved` when the cause of a readiness loss has been
 // determined.
-func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
+func New(watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[*Pod]bool{}},
-		pods:      table{}, appeared: appearances{of: map[event.WorkloadName][]appearance{}}, waiting: waiting.New(watches, nodes),
+		pods:      table{}, appeared: appearances{of: map[event.WorkloadName][]appearance{}}, namespaces: map[string]*namespace{},
 		onLost: map[string]map[string]int{},
 	}
 }
@@ -92,9 +75,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 }
 
 func (x *Pods) add(e event.Event, o *event.Pod) (c Change) {
-	ns := x.namespaces.Get(o.Namespace, e.Seen)
-	ns.Join()
-	p := &Pod{ID: o.UID, namespace: ns, RemovalCause: removalCauseOf(o), gated: o.Gates > 0}
+	p := &Pod{ID: o.UID, namespace: x.join(o.Namespace), RemovalCause: removalCauseOf(o), gated: o.Gates > 0}
 	x.pods[p.ID] = p
 	x.set(p, o, e.Seen)
 	x.nominate(o, x.watches.First(e), e.Seen)
@@ -110,7 +91,7 @@ func (x *Pods) set(p *Pod, o *event.Pod, t time.Time) {
 	x.count(p, -1)
 	p.set(o)
 	x.count(p, 1)
-	x.waiting.Note(o, p.RemovalCause != cause.Unknown, p.services != nil, t)
+	x.noteWait(p, o, t)
 	if p.node == node && p.occupies() == occupied {
 		return
 	}
@@ -143,12 +124,11 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	x.resolveAllOf(p)
 	delete(x.nominated, p.ID)
 	x.count(p, -1)
-	x.waiting.Forget(p.namespace.Name, p.ID)
 	if p.occupies() {
 		x.nodes.CountPods(p.node.Value(), -1)
 	}
 	x.rememberDeleted(p, e)
-	p.namespace.Leave(e.Seen)
+	x.leave(p, e.Seen)
 	return Change{Services: p.services}, true
 }
 
@@ -178,35 +158,4 @@ func (x *Pods) Named(id event.UID) transition.Pod {
 		return p.named()
 	}
 	return transition.Pod{}
-}
-
-// StartCounting sets the counters to zero.
-func (x *Pods) StartCounting() { x.namespaces.Reset() }
-
-// Namespace holds the counts of a namespace.
-type Namespace struct {
-	Name string
-	Counts
-}
-
-// Counts holds the counters of a namespace.
-type Counts struct {
-	InPlaceUpdates uint64
-	// UngatedUpdates counts the in-place updates of pods without a readiness gate.
-	UngatedUpdates uint64
-	SilentRestarts uint64
-	// Unready counts how often the Ready condition of a pod changed from True to another status. Transitions counts the
-	// changes of the condition by the new status and by cause.Cause. Transitions counts a change only after its cause
-	// has been determined.
-	Unready     uint64
-	Transitions [3][cause.Count]uint64
-}
-
-// Namespaces appends namespaces to the given slice and returns the extended slice. It includes each namespace that has
-// pods, or had pods in the last hour.
-func (x *Pods) Namespaces(into []Namespace) []Namespace {
-	for _, n := range x.namespaces.Sorted(x.watches.Now()) {
-		into = append(into, Namespace{n.Name, n.Counts})
-	}
-	return into
 }

@@ -68,7 +68,7 @@ func (p *Pod) LossBefore(version uint64, t time.Time) (found *ReadinessLoss) {
 func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
-		p.namespace.Counts.Unready++
+		p.namespace.Unready++
 		x.blame(p, e, o)
 	}
 	if p.everReady {

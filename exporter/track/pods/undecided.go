@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -17,7 +18,7 @@ import (
 type undecided struct {
 	watches *watches.Watches
 	found   *transition.List
-	nodes   nodeFacts
+	nodes   *nodes.Nodes
 	// `resolved` is called when the cause of a readiness loss has been determined. For each pod, it is called in the
 	// order of the losses.
 	resolved func(*ReadinessLoss)
@@ -76,7 +77,7 @@ func (q *undecided) report(p *Pod, change transition.PodReadyChanged) {
 }
 
 func (q *undecided) reportNow(p *Pod, change transition.PodReadyChanged) {
-	p.namespace.Counts.Transitions[change.To][change.Cause]++
+	p.namespace.Transitions[change.To][change.Cause]++
 	if change.Cause.OfNode() {
 		change.Trigger, _ = q.nodes.Trigger(change.Node, change.Cause)
 	}

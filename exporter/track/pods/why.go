@@ -7,7 +7,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/waiting"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -17,7 +16,7 @@ type words struct{ unique.Handle[string] }
 
 func quoted(s string) (w words) {
 	if s != "" {
-		w.Handle = unique.Make(waiting.Quote(s))
+		w.Handle = unique.Make(Quote(s))
 	}
 	return w
 }
@@ -40,7 +39,7 @@ func (c *lossEvidence) why(is cause.Cause) string {
 	case is == cause.ProbeFailed:
 		return probeText(c.now)
 	case is == cause.ReadinessGate && len(c.now.GatesNotReady) > 0:
-		return waiting.GateText(c.now)
+		return gateText(c.now)
 	case is == cause.Unknown && c.now.Ready != nil:
 		return event.Words{Reason: c.now.Ready.Reason, Message: c.now.Ready.Message}.String()
 	}

@@ -2,7 +2,7 @@ package services
 
 import (
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/waiting"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
 )
 
 // relabelled is a pod whose labels were changed, so that the selector of its Service no longer matches them. The endpoints
@@ -29,7 +29,7 @@ func (s *service) noteLabels(id event.UID, labels map[string]string, version uin
 	if s.relabelled == nil {
 		s.relabelled = map[event.UID]relabelled{}
 	}
-	s.relabelled[id] = relabelled{version, waiting.Quote(why)}
+	s.relabelled[id] = relabelled{version, pods.Quote(why)}
 }
 
 // hasLeft reports whether a pod was relabelled, so that the Service no longer selects it.

@@ -1,4 +1,4 @@
-package waiting
+package pods
 
 import (
 	"strings"
@@ -29,7 +29,7 @@ func waitOf(o *event.Pod, leaving bool) (kind transition.WaitKind, reason string
 	case o.ContainersReady != event.StatusTrue:
 		return waitOfContainers(o)
 	case len(o.GatesNotReady) > 0:
-		return transition.WaitGate, Quote(GateText(o))
+		return transition.WaitGate, Quote(gateText(o))
 	case o.Phase == "Running" && o.Ready != nil && o.Ready.Status == event.StatusFalse:
 		return transition.WaitReady, ""
 	}
@@ -47,9 +47,9 @@ func conditionText(c *event.Condition) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// GateText names the first readiness gate that is not True. The message of the Ready condition shows whether its condition
+// gateText names the first readiness gate that is not True. The message of the Ready condition shows whether its condition
 // exists (see GeneratePodReadyCondition in pkg/kubelet/status).
-func GateText(o *event.Pod) string {
+func gateText(o *event.Pod) string {
 	gate := o.GatesNotReady[0]
 	if o.Ready != nil && strings.Contains(o.Ready.Message, `"`+gate+`" does not exist`) {
 		return gate + " has no condition"

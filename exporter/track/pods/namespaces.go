@@ -1,0 +1,85 @@
+package pods
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+)
+
+// keepFor is the time for which counts are kept after a namespace has lost its last pod. Therefore, the counters do not
+// restart when a workload is recreated, or scaled to zero and back.
+const keepFor = time.Hour
+
+// Namespace holds the counts of a namespace.
+type Namespace struct {
+	Name string
+	Counts
+}
+
+// Counts holds the counters of a namespace.
+type Counts struct {
+	InPlaceUpdates uint64
+	// UngatedUpdates counts the in-place updates of pods without a readiness gate.
+	UngatedUpdates uint64
+	SilentRestarts uint64
+	// Unready counts how often the Ready condition of a pod changed from True to another status. Transitions counts the
+	// changes of the condition by the new status and by cause.Cause. Transitions counts a change only after its cause
+	// has been determined.
+	Unready     uint64
+	Transitions [3][cause.Count]uint64
+}
+
+// namespace is a namespace that has pods, or had pods in the last hour.
+type namespace struct {
+	Namespace
+	pods    int
+	emptied time.Time
+	// waiting holds what the pods wait for.
+	waiting map[event.UID]*wait
+}
+
+// join adds a pod to a namespace.
+func (x *Pods) join(name string) *namespace {
+	n := x.namespaces[name]
+	if n == nil {
+		n = &namespace{Namespace: Namespace{Name: name}, waiting: map[event.UID]*wait{}}
+		x.namespaces[name] = n
+	}
+	n.pods++
+	return n
+}
+
+// leave removes a pod from its namespace.
+func (x *Pods) leave(p *Pod, t time.Time) {
+	n := p.namespace
+	delete(n.waiting, p.ID)
+	if n.pods--; n.pods > 0 {
+		return
+	}
+	n.emptied = t
+	x.watches.Schedule(t.Add(keepFor), watches.RankForget, "", func() {
+		if n.pods == 0 && n.emptied.Equal(t) {
+			delete(x.namespaces, n.Name)
+		}
+	})
+}
+
+// Namespaces appends namespaces to the given slice, sorted by name, and returns the extended slice. It includes each namespace
+// that has pods, or had pods in the last hour.
+func (x *Pods) Namespaces(into []Namespace) []Namespace {
+	for _, name := range slices.Sorted(maps.Keys(x.namespaces)) {
+		into = append(into, x.namespaces[name].Namespace)
+	}
+	return into
+}
+
+// StartCounting sets the counters to zero.
+func (x *Pods) StartCounting() {
+	for _, n := range x.namespaces {
+		n.Counts = Counts{}
+	}
+}
