@@ -32,9 +32,9 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 		p.RemovalCause = cause.PodEvicted
 	}
 	p.note().removalVersion = x.watches.Version()
-	p.past.removedBecause = quoted((&lossEvidence{before: p, now: o}).why(p.RemovalCause))
+	p.past.removedBecause = Quote((&lossEvidence{before: p, now: o}).why(p.RemovalCause))
 	if p.RemovalCause == cause.PodEvicted && isVictim(o) {
-		p.past.removedBecause = quoted(x.preempted(p, o, t))
+		p.past.removedBecause = Quote(x.preempted(p, o, t))
 	}
 	if p.past.evictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; p.past.evictedByAPI {
 		x.nodes.PodEvicted(o.Node, t)
@@ -106,7 +106,7 @@ func shortTolerationOf(o *event.Pod) (short uint8) {
 // extended slice.
 func (x *Pods) ShortTolerations(into []ShortTolerations) []ShortTolerations {
 	all := map[string]*ShortTolerations{}
-	for p := range x.pods.each {
+	for _, p := range x.pods {
 		if p.short == 0 {
 			continue
 		}

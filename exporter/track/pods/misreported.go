@@ -56,7 +56,7 @@ func (x *Pods) readyOnLost(counts map[Misreported]int) {
 		x.onLost[node] = map[string]int{}
 	}
 	if len(lost) > 0 {
-		for p := range x.pods.each {
+		for _, p := range x.pods {
 			if node := p.node.Value(); p.IsReady() && lost[node] {
 				x.onLost[node][p.namespace.Name]++
 			}

@@ -60,10 +60,8 @@ type past struct {
 	// removalVersion is the resourceVersion of the write that set RemovalCause, or 0 if it is unknown. removedBecause is
 	// what the API says about this cause. evictedByAPI is set if the pod was evicted through the Eviction API.
 	removalVersion uint64
-	removedBecause words
+	removedBecause string
 	evictedByAPI   bool
-	// deletedAt is the time at which kubeflap saw the deletion of the pod, or 0.
-	deletedAt event.Moment
 }
 
 // was returns the pod's past, to read it.

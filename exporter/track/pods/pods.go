@@ -16,8 +16,9 @@ type Pods struct {
 	undecided
 	preemptions
 
-	pods     table
-	appeared appearances
+	// deleted holds the pods that were deleted recently.
+	pods, deleted map[event.UID]*Pod
+	appeared      appearances
 	// `namespaces` holds the namespaces that have pods, or had pods in the last hour.
 	namespaces map[string]*namespace
 	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
@@ -29,8 +30,8 @@ type Pods struct {
 // determined.
 func New(watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
-		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[*Pod]bool{}},
-		pods:      table{}, appeared: appearances{of: map[event.WorkloadName][]appearance{}}, namespaces: map[string]*namespace{},
+		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[*ReadinessLoss]bool{}},
+		pods:      map[event.UID]*Pod{}, deleted: map[event.UID]*Pod{}, appeared: appearances{of: map[event.WorkloadName][]appearance{}}, namespaces: map[string]*namespace{},
 		onLost: map[string]map[string]int{},
 	}
 }
@@ -134,7 +135,7 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 
 // Known calls yield for each existing pod. The value reports whether the pod has been seen since the caller last reset it.
 func (x *Pods) Known(yield func(event.Meta, *bool) bool) {
-	for p := range x.pods.each {
+	for _, p := range x.pods {
 		if !yield(event.Meta{UID: p.ID}, &p.seen) {
 			return
 		}

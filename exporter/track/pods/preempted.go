@@ -79,8 +79,8 @@ func (x *Pods) nominate(o *event.Pod, first bool, t time.Time) {
 	x.nominated[o.UID] = n
 	for _, v := range x.victims {
 		if p := v.pod; p.node.Value() == n.node && n.at.Sub(v.at) <= nominatedWithin && !first {
-			p.past.removedBecause = quoted(p.past.removedBecause.String() + x.nominee(n.node, t))
-			x.found.Add(transition.PodLossExplained{At: transition.At{Time: t}, Pod: p.named(), Cause: cause.PodEvicted, Why: p.past.removedBecause.String()})
+			p.past.removedBecause = Quote(p.past.removedBecause + x.nominee(n.node, t))
+			x.found.Add(transition.PodLossExplained{At: transition.At{Time: t}, Pod: p.named(), Cause: cause.PodEvicted, Why: p.past.removedBecause})
 		}
 	}
 }

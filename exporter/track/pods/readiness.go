@@ -41,7 +41,7 @@ type ReadinessLoss struct {
 	// Ready.
 	tentative cause.Cause
 	// `because` is what the API says about the tentative cause.
-	because words
+	because string
 	// `changes` contains the changes to Ready that are reported when the loss is resolved.
 	changes []transition.PodReadyChanged
 }
@@ -74,7 +74,7 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	if p.everReady {
 		change := transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: p.named(), From: from, To: to, Cause: p.lossCause()}
 		if from == event.StatusTrue {
-			change.Why = p.past.loss.words()
+			change.Why = p.past.loss.why()
 		}
 		x.report(p, change)
 	}
@@ -99,7 +99,7 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 		tentative = c.cause()
 	}
 	w := &ReadinessLoss{Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.ReadyChangedAt), tentative: tentative, version: x.watches.Version()}
-	if w.because = quoted(c.why(tentative)); tentative == p.RemovalCause && p.was().removedBecause != (words{}) {
+	if w.because = Quote(c.why(tentative)); tentative == p.RemovalCause && p.was().removedBecause != "" {
 		w.because = p.past.removedBecause
 	}
 	if o.Ready != nil && !o.Ready.LastTransitionTime.IsZero() {

@@ -22,30 +22,21 @@ type undecided struct {
 	// `resolved` is called when the cause of a readiness loss has been determined. For each pod, it is called in the
 	// order of the losses.
 	resolved func(*ReadinessLoss)
-	// byNode holds the pods with undecided losses, by node.
-	byNode map[string]map[*Pod]bool
+	// byNode holds the undecided losses, by node.
+	byNode map[string]map[*ReadinessLoss]bool
 }
 
 // await adds a loss. A pod can lose readiness again while the cause of its previous loss is not certain.
 func (q *undecided) await(w *ReadinessLoss) {
 	if q.byNode[w.node] == nil {
-		q.byNode[w.node] = map[*Pod]bool{}
+		q.byNode[w.node] = map[*ReadinessLoss]bool{}
 	}
-	q.byNode[w.node][w.Pod] = true
+	q.byNode[w.node][w] = true
 	if w.tentative == cause.ProbeFailed {
 		q.watches.Schedule(w.At.Add(nodeWait), watches.RankProbe, "", func() { q.resolveProbe(w) })
 	} else {
 		q.watches.Schedule(w.At.Add(watches.LagWait), watches.RankMark, "", func() { q.resolve(w) })
 	}
-}
-
-// undecided returns the pod's undecided losses, oldest first.
-func (p *Pod) undecided() (all []*ReadinessLoss) {
-	for w := p.was().loss; w != nil && w.Undecided; w = w.earlier {
-		all = append(all, w)
-	}
-	slices.Reverse(all)
-	return all
 }
 
 // causeByNode returns the cause of a readiness loss according to the node's events so far. certain is false if a later
@@ -85,82 +76,65 @@ func (q *undecided) reportNow(p *Pod, change transition.PodReadyChanged) {
 }
 
 // NodeReadyChanged handles a change of a node's Ready condition. For each pod of the node, it resolves the readiness
-// losses that now have a certain cause.
+// losses that now have a certain cause, and older ones.
 func (q *undecided) NodeReadyChanged(node string) {
-	q.resolveOldest(q.byNode[node], q.isAnyCertain)
+	var some []*ReadinessLoss
+	for w := range q.byNode[node] {
+		if _, certain := q.causeByNode(w); certain {
+			some = append(some, w)
+		}
+	}
+	q.resolveInOrder(some)
 }
 
 // ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
 func (q *undecided) ResolveAll() {
-	for {
-		all := map[*Pod]bool{}
-		for _, pods := range q.byNode {
-			maps.Copy(all, pods)
-		}
-		if !q.resolveOldest(all, func([]*ReadinessLoss) bool { return true }) {
-			return
-		}
+	var all []*ReadinessLoss
+	for _, some := range q.byNode {
+		all = slices.AppendSeq(all, maps.Keys(some))
 	}
+	q.resolveInOrder(all)
 }
 
-// resolveAllOf resolves the readiness losses of a pod, oldest first.
+// resolveAllOf resolves the readiness losses of a pod.
 func (q *undecided) resolveAllOf(p *Pod) {
-	for _, w := range p.undecided() {
+	if w := p.was().loss; w != nil {
 		q.resolve(w)
 	}
 }
 
-// resolveOldest resolves the oldest readiness loss of each pod whose losses match. It returns false if there are none.
-func (q *undecided) resolveOldest(of map[*Pod]bool, match func([]*ReadinessLoss) bool) bool {
-	var some []*ReadinessLoss
-	for p := range of {
-		if all := p.undecided(); len(all) > 0 && match(all) {
-			some = append(some, all[0])
-		}
-	}
+func (q *undecided) resolveInOrder(some []*ReadinessLoss) {
 	slices.SortFunc(some, func(a, b *ReadinessLoss) int {
 		return cmp.Or(a.At.Compare(b.At), bytes.Compare(a.Pod.ID[:], b.Pod.ID[:]))
 	})
 	for _, w := range some {
 		q.resolve(w)
 	}
-	return len(some) > 0
 }
 
-// resolve determines the final cause of a pod's oldest undecided loss, and does nothing if the loss is resolved.
-// Afterwards, it resolves the pod's next loss if the cause of this next loss or of a later one is certain.
+// resolve determines the final cause of a readiness loss, and before that those of the pod's older ones. It does nothing if the
+// loss is resolved.
 func (q *undecided) resolve(w *ReadinessLoss) {
 	if !w.Undecided {
 		return
 	}
+	if w.earlier != nil {
+		q.resolve(w.earlier)
+	}
 	w.Cause, _ = q.causeByNode(w)
 	w.Undecided = false
-	later := w.Pod.undecided()
-	if !slices.ContainsFunc(later, func(x *ReadinessLoss) bool { return x.node == w.node }) {
-		delete(q.byNode[w.node], w.Pod)
-		if len(q.byNode[w.node]) == 0 {
-			delete(q.byNode, w.node)
-		}
+	if delete(q.byNode[w.node], w); len(q.byNode[w.node]) == 0 {
+		delete(q.byNode, w.node)
 	}
 	for _, change := range w.changes {
 		change.Cause, change.Waited = w.Cause, q.watches.Now().Sub(change.Time)
 		if change.From == event.StatusTrue {
-			change.Why = w.words()
+			change.Why = w.why()
 		}
 		q.reportNow(w.Pod, change)
 	}
 	w.changes = nil
 	q.resolved(w)
-	if q.isAnyCertain(later) {
-		q.resolve(later[0])
-	}
-}
-
-func (q *undecided) isAnyCertain(all []*ReadinessLoss) bool {
-	return slices.ContainsFunc(all, func(w *ReadinessLoss) bool {
-		_, certain := q.causeByNode(w)
-		return certain
-	})
 }
 
 // resolveProbe resolves a loss with the tentative cause ProbeFailed, or waits longer while the node watch is known to lag.

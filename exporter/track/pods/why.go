@@ -3,31 +3,11 @@ package pods
 import (
 	"strings"
 	"time"
-	"unique"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
-
-// words are what the API says about a pod. They are shared, because the pods of a workload often have the same. The zero
-// value means that the API says nothing.
-type words struct{ unique.Handle[string] }
-
-func quoted(s string) (w words) {
-	if s != "" {
-		w.Handle = unique.Make(Quote(s))
-	}
-	return w
-}
-
-// String returns the words.
-func (w words) String() string {
-	if w == (words{}) {
-		return ""
-	}
-	return w.Value()
-}
 
 // why returns what the API says about a loss with this cause. It returns nothing if a recording does not contain it.
 func (c *lossEvidence) why(is cause.Cause) string {
@@ -87,21 +67,21 @@ func evictionText(o *event.Pod) string {
 // Why returns what the API says about the pod's removal, or about the loss of readiness that explains a write to its
 // address (see LossBefore), if that has the given cause.
 func (p *Pod) Why(is cause.Cause, version uint64, t time.Time) string {
-	if because := p.was().removedBecause; p.RemovalCause == is && because != (words{}) {
-		return because.String()
+	if because := p.was().removedBecause; p.RemovalCause == is && because != "" {
+		return because
 	}
 	if w := p.LossBefore(version, t); w != nil && w.Cause == is {
-		return w.words()
+		return w.why()
 	}
 	return ""
 }
 
-// words returns what the API says about the loss. It says nothing about the causes that only the node shows.
-func (w *ReadinessLoss) words() string {
+// why returns what the API says about the loss. It says nothing about the causes that only the node shows.
+func (w *ReadinessLoss) why() string {
 	if w.Cause != w.tentative {
 		return ""
 	}
-	return w.because.String()
+	return w.because
 }
 
 // reconsider checks whether the new status of a pod that was not Ready explains the loss better. If a container exits
@@ -120,7 +100,7 @@ func (x *Pods) reconsider(p *Pod, o *event.Pod, t time.Time) {
 	case w.Cause == cause.ProbeFailed && endsNow(c) && !leaves && !evicted(c) && !updatedInPlace(c):
 		w.tentative = cause.ContainerExit
 		x.explain(w, c.exitText(), t)
-	case w.Cause == cause.PodEvicted && w.because == words{}:
+	case w.Cause == cause.PodEvicted && w.because == "":
 		if why := evictionText(o); why != "" {
 			x.explain(w, why, t)
 		}
@@ -129,16 +109,16 @@ func (x *Pods) reconsider(p *Pod, o *event.Pod, t time.Time) {
 
 // explain changes the explanation of a loss. It reports the change, unless the loss has not been reported yet.
 func (x *Pods) explain(w *ReadinessLoss, why string, t time.Time) {
-	switch before := w.because.String(); {
+	switch before := w.because; {
 	case before == "":
-		w.because = quoted(why)
+		w.because = Quote(why)
 	case why != "":
-		w.because = quoted(before + ", then " + why)
+		w.because = Quote(before + ", then " + why)
 	}
 	if w.Undecided {
 		x.resolveAllOf(w.Pod)
 		return
 	}
 	w.Cause = w.tentative
-	x.found.Add(transition.PodLossExplained{At: transition.At{Time: t}, Pod: w.Pod.named(), Cause: w.Cause, Why: quoted(why).String()})
+	x.found.Add(transition.PodLossExplained{At: transition.At{Time: t}, Pod: w.Pod.named(), Cause: w.Cause, Why: Quote(why)})
 }
