@@ -231,7 +231,6 @@ func (t *parts) advance(to time.Time) {
 	t.watches.AdvanceTo(to)
 	t.nodes.CountLate(to)
 	t.pods.Forget()
-	t.services.Forget()
 }
 
 // settleDue does what is due by `to`: for example, it determines why addresses lost readiness whose wait for evidence ends. It

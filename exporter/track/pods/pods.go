@@ -143,14 +143,14 @@ func (x *Pods) Known(yield func(event.Meta, *bool) bool) {
 }
 
 // IsBeingUpdated reports whether an in-place update of the pod is in progress at t. The update begins when an image
-// changes. It ends when the pod is Ready with a new container, or after updateWindow.
+// changes. It ends when the pod is Ready with a new container, or after UpdateWindow.
 func (x *Pods) IsBeingUpdated(id event.UID, t time.Time) bool {
 	p := x.Find(id)
 	if p == nil {
 		return false
 	}
 	was := p.was()
-	return was.updatedAt != 0 && !was.updateDone && t.Sub(x.watches.Time(was.updatedAt)) <= updateWindow
+	return was.updatedAt != 0 && !was.updateDone && t.Sub(x.watches.Time(was.updatedAt)) <= UpdateWindow
 }
 
 // Named returns the name of a pod, even if the pod was deleted recently. The result is zero if the pod is unknown.

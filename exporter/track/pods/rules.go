@@ -79,10 +79,10 @@ func markedByNodeController(c *lossEvidence) bool {
 		c.now.ContainersReady == event.StatusTrue
 }
 
-// updateWindow is the time for which an image change can explain a readiness loss, if the pod has not been Ready with the
+// UpdateWindow is the time for which an image change can explain a readiness loss, if the pod has not been Ready with the
 // new container since. In this time, the kubelet kills the container, pulls the image and starts the new container (see
 // SyncPod in pkg/kubelet/kuberuntime). A tool for in-place updates can change a readiness gate during the update.
-const updateWindow = 2 * time.Minute
+const UpdateWindow = 2 * time.Minute
 
 func updatedInPlace(c *lossEvidence) bool {
 	switch before := c.before.was(); {
@@ -91,7 +91,7 @@ func updatedInPlace(c *lossEvidence) bool {
 	case before.readyAgain && (!before.inRotation || !gateNotReady(c)):
 		return false // only a tool that changes images in rotation may still be changing the gates
 	}
-	return !c.updated.IsZero() && c.at.Sub(c.updated) <= updateWindow
+	return !c.updated.IsZero() && c.at.Sub(c.updated) <= UpdateWindow
 }
 
 // gateNotReady reports whether the containers are ready but a readiness gate is not (see GeneratePodReadyCondition in

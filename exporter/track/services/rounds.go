@@ -27,7 +27,7 @@ func (q *facts) noteReplaced(l *loss) {
 		return
 	}
 	s.replaced = append(s.replaced, replacement{c.Time, l.of, c.Pod.Owner})
-	s.forgetReplaced(c.Time)
+	s.replaced = slices.DeleteFunc(s.replaced, func(x replacement) bool { return c.Time.Sub(x.at) > roundWithin })
 	losses, most := 0, 0
 	for _, x := range s.replaced {
 		if x.owner == c.Pod.Owner {
@@ -36,13 +36,5 @@ func (q *facts) noteReplaced(l *loss) {
 	}
 	if losses > most {
 		q.report(s, transition.PodsReplacedAgain{At: c.At, Address: c.Address, Cause: c.Cause, Losses: losses, Of: most})
-	}
-}
-
-// forgetReplaced drops the losses that are too old to count at t.
-func (s *service) forgetReplaced(t time.Time) {
-	s.replaced = slices.DeleteFunc(s.replaced, func(x replacement) bool { return t.Sub(x.at) > roundWithin })
-	if len(s.replaced) == 0 {
-		s.replaced = nil
 	}
 }

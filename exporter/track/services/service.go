@@ -63,8 +63,9 @@ type service struct {
 	// reported.
 	cleared, conflict bool
 
-	// `seenBy` is what clients see of the Service, or nil if nothing has changed for a while.
-	seenBy *views
+	// `recent` holds the recent past of the addresses that changed. `batches` is true for each client whose batch is open.
+	recent  map[event.UID]*recent
+	batches [transition.NumWindows]bool
 	// `marked` is set while the Service awaits a comparison. `diverging` contains the start of the disagreement about each
 	// address.
 	marked    bool
@@ -216,10 +217,9 @@ func (x *Services) retire(s *service, e event.Event) {
 		x.endOutage(s)
 	}
 	x.over.keep(s, e.Seen, x.watches)
-	s.current = false
-	if v := s.seenBy; v != nil {
-		clear(v.updating)
-		s.StaleReadds = ByWindow{}
+	s.current, s.StaleReadds = false, ByWindow{}
+	for _, r := range s.recent {
+		r.updating = false
 	}
 	x.forgetIfGone(s)
 }

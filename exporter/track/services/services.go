@@ -91,8 +91,8 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 		s := l.Service.(*service)
 		x.mark(s, t)
 		s.noteLabels(id, c.Labels, x.watches.Version())
-		if c.Updated && s.current && s.isReady(id, x.readFrom) {
-			s.views().updating[id] = [transition.NumWindows]bool{}
+		if c.Updated {
+			x.imageUpdated(s, id)
 		}
 	}
 	x.settleCertain(x.byAddress[id])

@@ -87,16 +87,17 @@ func (x *clients) countChange(u *update, a changed) {
 		return
 	}
 	wasReady, isReady := from == ready, to == ready
+	var r *recent
 	if wasReady != isReady {
-		x.noteTurned(u.service, a.id, wasReady, u.at)
+		r = x.noteTurned(u.service, a.id, wasReady, u.at)
 	}
 	if wasReady {
-		x.noteLoss(u, a, named)
+		x.noteLoss(u, a, named, r)
 	} else {
 		x.reportOf(u.service, a.id, gain(when, named, from, to))
 	}
 	if isReady {
-		x.noteReturn(u, named)
+		x.noteReturn(u, named, r)
 	}
 	// After a break, a watch delivers events late, so the propagation time would be meaningless.
 	if p := x.pods.Find(a.id); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, u.at) {
@@ -104,9 +105,8 @@ func (x *clients) countChange(u *update, a changed) {
 	}
 }
 
-func (x *clients) noteLoss(u *update, a changed, named transition.Address) {
+func (x *clients) noteLoss(u *update, a changed, named transition.Address, r *recent) {
 	// After a break of the watch, the address can have stopped being ready at any time during the break.
-	r := u.views().of(a.id)
 	left := x.notBefore(x.readFrom, u.at)
 	r.left, r.seen = x.watches.Moment(left), left.Equal(u.at)
 	l := &loss{
@@ -122,9 +122,8 @@ func (x *clients) noteLoss(u *update, a changed, named transition.Address) {
 }
 
 // noteReturn reports a bounce if a ready address was not ready for a short time.
-func (x *clients) noteReturn(u *update, named transition.Address) {
-	r := u.views().recent[named.ID]
-	if r == nil || r.left == 0 {
+func (x *clients) noteReturn(u *update, named transition.Address, r *recent) {
+	if r.left == 0 {
 		return
 	}
 	away := u.at.Sub(x.watches.Time(r.left))
@@ -160,9 +159,7 @@ func (x *clients) settleUpdate(u *update) {
 		x.beginOutage(s, u.at, u.lost)
 	}
 	x.settleCertain(u.lost)
-	if s.seenBy != nil {
-		x.close(s, 0, u.at)
-	}
+	x.close(s, 0, u.at)
 	x.recoverIfReady(s)
 }
 
