@@ -55,8 +55,16 @@ type Departure struct {
 // announcement.
 type announcement struct {
 	reason             Reason
-	name               string
+	text               string
 	since, made, until time.Time
+}
+
+// said returns the text of an announcement, or an empty string if there is none.
+func (a *announcement) said() string {
+	if a == nil {
+		return ""
+	}
+	return a.text
 }
 
 func (a *announcement) in(t time.Time) bool {
@@ -102,13 +110,13 @@ const keepEnded = time.Hour
 func (d *Departure) Note(e event.Event, o *event.Node, first bool, troubled time.Time, isReady bool) {
 	now := announcementsOf(o)
 	for i := range d.all {
-		if a := &d.all[i]; a.until.IsZero() && !slices.ContainsFunc(now, a.isSame) {
+		if a := &d.all[i]; a.until.IsZero() && !slices.ContainsFunc(now, func(x announcement) bool { return x.text == a.text }) {
 			a.until = e.Seen
 		}
 	}
 	d.all = slices.DeleteFunc(d.all, func(a announcement) bool { return !a.until.IsZero() && e.Seen.Sub(a.until) > keepEnded })
 	for _, a := range now {
-		if slices.ContainsFunc(d.all, func(x announcement) bool { return x.until.IsZero() && x.isSame(a) }) {
+		if slices.ContainsFunc(d.all, func(x announcement) bool { return x.until.IsZero() && x.text == a.text }) {
 			continue
 		}
 		if a.since = e.Seen; !first && e.Type != event.Listed || a.made.IsZero() || a.made.After(e.Seen) {
@@ -120,24 +128,22 @@ func (d *Departure) Note(e event.Event, o *event.Node, first bool, troubled time
 	}
 }
 
-func (a *announcement) isSame(b announcement) bool { return a.reason == b.reason && a.name == b.name }
-
 func announcementsOf(o *event.Node) (all []announcement) {
 	for i := range o.Taints {
 		if x := &o.Taints[i]; event.IsRemovalTaint(x.Key) {
-			all = append(all, announcement{reason: Taint, name: x.Key, made: added(x)})
+			all = append(all, announcement{reason: Taint, text: "the taint " + x.Key, made: added(x)})
 		}
 	}
 	if !o.DeletionTimestamp.IsZero() {
-		all = append(all, announcement{reason: Deletion, made: o.DeletionTimestamp})
+		all = append(all, announcement{reason: Deletion, text: "its deletion", made: o.DeletionTimestamp})
 	}
 	for _, c := range o.Lifecycle {
 		if c.Status == event.StatusTrue {
-			all = append(all, announcement{reason: Condition, name: string(c.Type), made: c.LastTransitionTime})
+			all = append(all, announcement{reason: Condition, text: "the condition " + string(c.Type), made: c.LastTransitionTime})
 		}
 	}
 	if o.Unschedulable {
-		all = append(all, announcement{reason: Cordon})
+		all = append(all, announcement{reason: Cordon, text: "a cordon"})
 	}
 	return all
 }
@@ -180,14 +186,14 @@ func (d *Departure) At(t time.Time) Reason {
 // Announced describes the announcement that counted at t. It returns an empty string if there was none.
 func (d *Departure) Announced(t time.Time) string {
 	a, _ := d.inEffect(t)
-	return a.text()
+	return a.said()
 }
 
 // AnnouncedSilence is like Announced, for a node that falls silent at t. A cordon does not announce that while the node's
 // pods stay: nobody switches off a machine on purpose that is still used.
 func (d *Departure) AnnouncedSilence(t time.Time) string {
 	if a, _ := d.inEffect(t); a != nil && !d.isUsed(a, t) {
-		return a.text()
+		return a.said()
 	}
 	return ""
 }
@@ -204,11 +210,7 @@ func (d *Departure) AnnouncedEviction(t time.Time) string {
 	if text := d.Announced(t); text != "" {
 		return text
 	}
-	i := slices.IndexFunc(d.all, func(a announcement) bool { return a.reason == Cordon && a.in(t) })
-	if i < 0 {
-		return ""
-	}
-	return d.all[i].text()
+	return d.first(func(a *announcement) bool { return a.reason == Cordon && a.in(t) }).said()
 }
 
 // Lapsed describes an announcement that was in effect at t but did not announce a silence, because the departure made no
@@ -219,7 +221,7 @@ func (d *Departure) Lapsed(t time.Time) (text string, age time.Duration) {
 		counts, a = nil, counts
 	}
 	if counts == nil && a != nil {
-		return a.text(), t.Sub(a.made)
+		return a.said(), t.Sub(a.made)
 	}
 	return "", 0
 }
@@ -228,28 +230,7 @@ func (d *Departure) Lapsed(t time.Time) (text string, age time.Duration) {
 // age, and cordons of unhealthy nodes. Use it for the first list of Nodes, which does not always show the age of
 // announcements.
 func (d *Departure) AnnouncedNow() string {
-	i := slices.IndexFunc(d.all, func(a announcement) bool { return a.until.IsZero() })
-	if i < 0 {
-		return ""
-	}
-	return d.all[i].text()
-}
-
-func (a *announcement) text() string {
-	if a == nil {
-		return ""
-	}
-	switch a.reason {
-	case Taint:
-		return "the taint " + a.name
-	case Deletion:
-		return "its deletion"
-	case Condition:
-		return "the condition " + a.name
-	case Cordon:
-		return "a cordon"
-	}
-	return ""
+	return d.first(func(a *announcement) bool { return a.until.IsZero() }).said()
 }
 
 // Past is what a list of Nodes does not show about a cordoned node: when it was cordoned, whether it was healthy then, and
@@ -278,9 +259,14 @@ func (d *Departure) Restore(p Past) {
 
 // cordon returns the current cordon, or nil.
 func (d *Departure) cordon() *announcement {
+	return d.first(func(a *announcement) bool { return a.reason == Cordon && a.until.IsZero() })
+}
+
+// first returns the oldest announcement that matches, or nil.
+func (d *Departure) first(match func(*announcement) bool) *announcement {
 	for i := range d.all {
-		if a := &d.all[i]; a.reason == Cordon && a.until.IsZero() {
-			return a
+		if match(&d.all[i]) {
+			return &d.all[i]
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 // Wants returns the number of pods that a workload wants. known is false if the workload does not exist, or if it can
 // have changed unseen.
 func (x *workloads) Wants(w event.WorkloadName) (replicas int32, known bool) {
-	is := x.find(w)
+	is := x.byNamespace[w.Namespace][w]
 	if is == nil || !x.watches.Watched(w.Resource()) {
 		return 0, false
 	}
@@ -26,7 +26,7 @@ func (x *workloads) wantsNone(w event.WorkloadName) bool {
 // UpdatedAt returns the time at which kubeflap last saw an update of a workload, or zero. The spec of a Deployment changed,
 // but not its replicas, or the updateRevision of a StatefulSet changed.
 func (x *workloads) UpdatedAt(w event.WorkloadName) (at time.Time) {
-	if is := x.find(w); is != nil {
+	if is := x.byNamespace[w.Namespace][w]; is != nil {
 		at = x.watches.Time(is.updated)
 	}
 	return at
@@ -35,7 +35,7 @@ func (x *workloads) UpdatedAt(w event.WorkloadName) (at time.Time) {
 // scaledDown reports whether a workload gave up a pod because its replicas fell after `since`. A fall explains only as many
 // pods as the difference, so ask only about pods that their owner may have deleted.
 func (x *workloads) scaledDown(w event.WorkloadName, pod event.UID, since time.Time) bool {
-	is := x.find(w)
+	is := x.byNamespace[w.Namespace][w]
 	if is == nil {
 		return false
 	}
@@ -65,10 +65,10 @@ func (d demand) isNone() bool { return d.none && !d.some && !d.unknown }
 // demandFor returns the demand of the workloads whose pods a Service selects. A workload that wants pods, but whose pods'
 // labels are unknown, makes the demand unknown.
 func (x *workloads) demandFor(namespace string, by pods.Selector) (d demand) {
-	for k, w := range x.byNamespace[namespace] {
+	for name, w := range x.byNamespace[namespace] {
 		switch {
 		case by.SelectsAll(w.selector):
-			d.add(w.replicas, x.watches.Watched(k.kind))
+			d.add(w.replicas, x.watches.Watched(name.Resource()))
 		case len(w.selector) == 0 && len(by) > 0 && w.replicas > 0:
 			d.unknown = true
 		}
@@ -79,8 +79,4 @@ func (x *workloads) demandFor(namespace string, by pods.Selector) (d demand) {
 // NoneWanted reports whether it is known that the workloads whose pods a Service selects want no pods.
 func (x *workloads) NoneWanted(namespace string, by pods.Selector) bool {
 	return x.demandFor(namespace, by).isNone()
-}
-
-func (x *workloads) find(w event.WorkloadName) *workload {
-	return x.byNamespace[w.Namespace][key{w.Resource(), w.Name}]
 }

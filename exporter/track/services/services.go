@@ -74,7 +74,7 @@ type Services struct {
 // that event.IsSliceManager recognizes.
 func New(bounceWindow time.Duration, wanted event.Kind, known []string, watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, pods *pods.Pods) *Services {
 	f := &facts{watches, found, nodes, pods, cmp.Or(wanted, event.KindEndpointSlice), known}
-	w := workloads{f, map[string]map[key]*workload{}}
+	w := workloads{f, map[string]map[event.WorkloadName]*workload{}}
 	q := losses{classes{workloads: w, awaiting: map[event.WorkloadName][]*loss{}}, map[event.UID][]*loss{}}
 	return &Services{
 		clients:  clients{losses: q, bounceWindow: bounceWindow},

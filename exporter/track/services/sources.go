@@ -146,9 +146,9 @@ func (x *Services) Known(kind event.Kind, yield func(event.Meta, *bool) bool) {
 			return
 		}
 	}
-	for namespace, some := range x.byNamespace {
-		for k, w := range some {
-			if k.kind == kind && !yield(event.Meta{UID: w.uid, Namespace: namespace, Name: k.name}, &w.seen) {
+	for _, some := range x.byNamespace {
+		for name, w := range some {
+			if name.Resource() == kind && !yield(event.Meta{UID: w.uid, Namespace: name.Namespace, Name: name.Name}, &w.seen) {
 				return
 			}
 		}

@@ -17,13 +17,7 @@ const remembered = 20 * time.Minute
 type workloads struct {
 	*facts
 	// byNamespace holds the workloads by namespace.
-	byNamespace map[string]map[key]*workload
-}
-
-// key identifies a workload in its namespace.
-type key struct {
-	kind event.Kind
-	name string
+	byNamespace map[string]map[event.WorkloadName]*workload
 }
 
 // workload is a Deployment or a StatefulSet.
@@ -52,22 +46,26 @@ type fall struct {
 
 // apply handles an event of a Deployment or a StatefulSet.
 func (x *workloads) apply(e event.Event, o *event.Workload) {
-	k, some := key{o.Resource, o.Name}, x.byNamespace[o.Namespace]
-	w := some[k]
+	name := o.Named()
+	some := x.byNamespace[o.Namespace]
+	w := some[name]
 	known := w != nil && w.uid == o.UID
 	if e.Type == event.Deleted {
 		if known {
-			x.forget(o.Namespace, k)
+			delete(some, name)
+		}
+		if len(some) == 0 {
+			delete(x.byNamespace, o.Namespace)
 		}
 		return
 	}
 	if some == nil {
-		some = map[key]*workload{}
+		some = map[event.WorkloadName]*workload{}
 		x.byNamespace[o.Namespace] = some
 	}
 	if !known { // a workload's selector is immutable
 		w = &workload{uid: o.UID, selector: pods.NewSelector(o.Selector)}
-		some[k] = w
+		some[name] = w
 	}
 	w.set(o, known && e.Type == event.Modified, x.watches.Moment(e.Seen))
 }
@@ -89,11 +87,4 @@ func (w *workload) set(o *event.Workload, watched bool, now event.Moment) {
 		w.falls = append(w.falls, fall{at: now, by: by})
 	}
 	w.seen, w.replicas, w.generation, w.revision = true, o.Replicas, o.Generation, revision
-}
-
-func (x *workloads) forget(namespace string, k key) {
-	some := x.byNamespace[namespace]
-	if delete(some, k); len(some) == 0 {
-		delete(x.byNamespace, namespace)
-	}
 }
