@@ -212,6 +212,7 @@ func (t *parts) watchesRestored(seen time.Time) {
 	for _, e := range t.watches.RecordRestored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.RecordWorking(e)})
 	}
+	t.services.WatchChanged()
 }
 
 // Advance moves the time forward without an event. As time passes, heartbeats can become late, and waits for evidence
@@ -230,7 +231,6 @@ func (t *parts) advance(to time.Time) {
 	t.settleDue(to)
 	t.watches.AdvanceTo(to)
 	t.nodes.CountLate(to)
-	t.pods.Forget()
 }
 
 // settleDue does what is due by `to`: for example, it determines why addresses lost readiness whose wait for evidence ends. It

@@ -38,6 +38,3 @@ func (x *Pods) rememberDeleted(p *Pod, e event.Event) {
 		}
 	})
 }
-
-// Forget drops old appearances.
-func (x *Pods) Forget() { x.appeared.forget(x.watches.Now()) }

@@ -18,7 +18,8 @@ type Pods struct {
 
 	// deleted holds the pods that were deleted recently.
 	pods, deleted map[event.UID]*Pod
-	appeared      appearances
+	// appeared holds the recent appearances of pods, by workload.
+	appeared map[event.WorkloadName][]appearance
 	// `namespaces` holds the namespaces that have pods, or had pods in the last hour.
 	namespaces map[string]*namespace
 	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
@@ -31,7 +32,7 @@ type Pods struct {
 func New(watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[*ReadinessLoss]bool{}},
-		pods:      map[event.UID]*Pod{}, deleted: map[event.UID]*Pod{}, appeared: appearances{of: map[event.WorkloadName][]appearance{}}, namespaces: map[string]*namespace{},
+		pods:      map[event.UID]*Pod{}, deleted: map[event.UID]*Pod{}, appeared: map[event.WorkloadName][]appearance{}, namespaces: map[string]*namespace{},
 		onLost: map[string]map[string]int{},
 	}
 }
@@ -82,7 +83,7 @@ func (x *Pods) add(e event.Event, o *event.Pod) (c Change) {
 	x.nominate(o, x.watches.First(e), e.Seen)
 	p.everReady = p.ready == event.StatusTrue
 	if !x.watches.First(e) {
-		c.Workload = x.appeared.note(p, e.Seen)
+		c.Workload = x.appear(p, e.Seen)
 	}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // owner is a pod's controller, such as "ReplicaSet/web-5d4", with the workload to which the pod belongs and the revision of
@@ -51,41 +52,32 @@ type appearance struct {
 	first, at time.Time
 }
 
-// appearances holds the recent appearances of pods, by workload. `forgotten` is the time at which old ones were last
-// dropped.
-type appearances struct {
-	of        map[event.WorkloadName][]appearance
-	forgotten time.Time
-}
-
-func (a *appearances) note(p *Pod, t time.Time) event.WorkloadName {
+// appear notes that a pod appeared, and returns its workload.
+func (x *Pods) appear(p *Pod, t time.Time) event.WorkloadName {
 	is := p.owner.Value()
-	if is.workload == (event.WorkloadName{}) || is.revision == "" {
-		return is.workload
+	w, all := is.workload, x.appeared[is.workload]
+	if w == (event.WorkloadName{}) || is.revision == "" {
+		return w
 	}
-	all := a.of[is.workload]
-	for i := range all {
-		if all[i].revision == is.revision {
-			all[i].at = t
-			return is.workload
-		}
+	if i := slices.IndexFunc(all, func(a appearance) bool { return a.revision == is.revision }); i >= 0 {
+		all[i].at = t
+		return w
 	}
-	a.of[is.workload] = append(all, appearance{is.revision, t, t})
-	return is.workload
+	if x.appeared[w] = append(all, appearance{is.revision, t, t}); len(all) == 0 {
+		x.watches.Schedule(t.Add(appearedFor), watches.RankForget, "", func() { x.forgetAppearances(w) })
+	}
+	return w
 }
 
-// forget occasionally drops the appearances that are too old at t.
-func (a *appearances) forget(t time.Time) {
-	if t.Sub(a.forgotten) <= time.Minute {
+// forgetAppearances drops the old appearances of a workload's pods, and does so again and again.
+func (x *Pods) forgetAppearances(w event.WorkloadName) {
+	now := x.watches.Now()
+	x.appeared[w] = slices.DeleteFunc(x.appeared[w], func(a appearance) bool { return now.Sub(a.at) >= appearedFor })
+	if len(x.appeared[w]) == 0 {
+		delete(x.appeared, w)
 		return
 	}
-	a.forgotten = t
-	for w, all := range a.of {
-		a.of[w] = slices.DeleteFunc(all, func(x appearance) bool { return t.Sub(x.at) > appearedFor })
-		if len(a.of[w]) == 0 {
-			delete(a.of, w)
-		}
-	}
+	x.watches.Schedule(now.Add(time.Minute), watches.RankForget, "", func() { x.forgetAppearances(w) })
 }
 
 // Appeared returns the times at which the newest pods of a workload appeared, with the given revision and with newer ones.
@@ -95,7 +87,7 @@ func (x *Pods) Appeared(w event.WorkloadName, revision string) (same, newer time
 	if revision == "" {
 		return same, newer
 	}
-	all := x.appeared.of[w]
+	all := x.appeared[w]
 	var is appearance
 	if i := slices.IndexFunc(all, func(a appearance) bool { return a.revision == revision }); i >= 0 {
 		is = all[i]

@@ -7,17 +7,22 @@ import (
 	"unique"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func TestOldRevisionsAreForgotten(t *testing.T) {
-	a := appearances{of: map[event.WorkloadName][]appearance{}}
+	x := New(watches.New(), &transition.List{}, nil, nil)
 	w, now := event.WorkloadName{Kind: "Deployment", Namespace: "shop", Name: "web"}, time.Unix(1772366400, 0)
 	for i := range 100 {
 		now = now.Add(10 * time.Minute)
-		a.note(&Pod{owner: unique.Make(owner{"ReplicaSet/web", fmt.Sprint(i), w})}, now)
-		a.forget(now)
+		for due, forget := x.watches.Due(now); forget != nil; due, forget = x.watches.Due(now) {
+			x.watches.AdvanceTo(due)
+			forget()
+		}
+		x.appear(&Pod{owner: unique.Make(owner{"ReplicaSet/web", fmt.Sprint(i), w})}, now)
 	}
-	if n := len(a.of[w]); n != 2 {
+	if n := len(x.appeared[w]); n != 2 {
 		t.Errorf("%d revisions are kept", n)
 	}
 }

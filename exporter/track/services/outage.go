@@ -100,18 +100,20 @@ func (q *classes) begin(s *service, o *outage) {
 // the function has to wait for the watch.
 func (q *classes) whenSeen(due time.Time, rank watches.Rank, do func()) {
 	q.watches.Schedule(due, rank, "", func() {
-		if q.hidden = append(q.hidden, do); q.watches.Up(event.KindService) && q.watches.Up(q.readFrom) {
-			q.showHidden()
+		if q.watches.Up(event.KindService) && q.watches.Up(q.readFrom) {
+			do()
+		} else {
+			q.hidden = append(q.hidden, func() { q.whenSeen(q.watches.Now(), rank, do) })
 		}
 	})
 }
 
-// showHidden calls the functions that wait for a watch.
+// showHidden schedules again what has waited for a watch.
 func (q *classes) showHidden() {
-	if q.watches.Up(event.KindService) && q.watches.Up(q.readFrom) {
-		for len(q.hidden) > 0 {
-			watches.Take(&q.hidden)()
-		}
+	hidden := q.hidden
+	q.hidden = nil
+	for _, schedule := range hidden {
+		schedule()
 	}
 }
 
