@@ -132,9 +132,7 @@ func nodeStates(f *Tracker, now time.Time) map[string]event.Status {
 // podStates returns the number of known pods, and which pods of the cluster are Ready.
 func podStates(f *Tracker, c *cluster) []string {
 	known := 0
-	for range f.pods.Known {
-		known++
-	}
+	f.pods.Known(func(event.Meta, *bool) { known++ })
 	all := []string{fmt.Sprint(known)}
 	for id := range c.objects[event.KindPod] {
 		if p := f.pods.Find(id); p != nil {

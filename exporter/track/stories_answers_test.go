@@ -122,7 +122,7 @@ func (p *teller) states() map[string][]field {
 // workloadStates adds what is known about workloads. RolledOut covers the last 10 minutes.
 func (p *teller) workloadStates(all map[string][]field) {
 	for what, k := range map[string]event.Kind{"Deployment": event.KindDeployment, "StatefulSet": event.KindStatefulSet} {
-		for m := range func(yield func(event.Meta, *bool) bool) { p.services.Known(k, yield) } {
+		p.services.Known(k, func(m event.Meta, _ *bool) {
 			w := event.WorkloadName{Kind: what, Namespace: m.Namespace, Name: m.Name}
 			replicas, known := p.services.Wants(w)
 			updated := p.services.UpdatedAt(w).After(p.now.Add(-10 * time.Minute))
@@ -130,7 +130,7 @@ func (p *teller) workloadStates(all map[string][]field) {
 				Wants                    int32
 				Unknown, RolledOut, Zero bool
 			}{replicas, !known, updated, known && replicas == 0})
-		}
+		})
 	}
 	for _, x := range p.Services(p.now, nil) {
 		if p.services.NoneWanted(x.Namespace, pods.NewSelector(map[string]string{"app": x.Name})) {

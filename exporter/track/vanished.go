@@ -3,7 +3,6 @@ package track
 import (
 	"bytes"
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -45,9 +44,7 @@ func (t *parts) gone(e event.Event, earliest time.Time) []event.Event {
 	switch e.Type {
 	case event.Listing:
 		*listing = true
-		for _, seen := range t.known(e.Kind) {
-			*seen = false
-		}
+		t.known(e.Kind, func(_ event.Meta, seen *bool) { *seen = false })
 	case event.Down, event.Unavailable:
 		*listing = false
 	case event.Synced:
@@ -63,21 +60,17 @@ func (t *parts) gone(e event.Event, earliest time.Time) []event.Event {
 	return deletions(gone, e, earliest)
 }
 
-// known returns the known objects of a resource. The values report whether the object has been seen since the last list
-// began.
-func (t *parts) known(k event.Kind) iter.Seq2[event.Meta, *bool] {
+// known calls a function for each known object of a resource. The value reports whether the object has been seen since the
+// last list began.
+func (t *parts) known(k event.Kind, do func(event.Meta, *bool)) {
 	switch k {
 	case event.KindPod:
-		return t.pods.Known
+		t.pods.Known(do)
 	case event.KindEndpointSlice, event.KindEndpoints, event.KindDeployment, event.KindStatefulSet:
-		return func(yield func(event.Meta, *bool) bool) { t.services.Known(k, yield) }
+		t.services.Known(k, do)
 	}
-	return func(yield func(event.Meta, *bool) bool) {
-		for n, is := range t.vanished.byName[k] {
-			if !yield(event.Meta{UID: is.uid, Namespace: n.namespace, Name: n.name}, &is.seen) {
-				return
-			}
-		}
+	for n, is := range t.vanished.byName[k] {
+		do(event.Meta{UID: is.uid, Namespace: n.namespace, Name: n.name}, &is.seen)
 	}
 }
 
@@ -106,12 +99,12 @@ func (v *vanished) note(e event.Event) (replaced []event.Meta) {
 
 // unlisted removes and returns the objects that the list did not contain.
 func (t *parts) unlisted(k event.Kind) (gone []event.Meta) {
-	for m, seen := range t.known(k) {
+	t.known(k, func(m event.Meta, seen *bool) {
 		if !*seen {
 			gone = append(gone, m)
 			delete(t.vanished.byName[k], name{m.Namespace, m.Name})
 		}
-	}
+	})
 	slices.SortFunc(gone, func(a, b event.Meta) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), bytes.Compare(a.UID[:], b.UID[:]))
 	})

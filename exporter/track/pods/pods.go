@@ -134,12 +134,10 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	return Change{Services: p.services}, true
 }
 
-// Known calls yield for each existing pod. The value reports whether the pod has been seen since the caller last reset it.
-func (x *Pods) Known(yield func(event.Meta, *bool) bool) {
+// Known calls a function for each existing pod. The value reports whether the pod has been seen since the last list began.
+func (x *Pods) Known(do func(event.Meta, *bool)) {
 	for _, p := range x.pods {
-		if !yield(event.Meta{UID: p.ID}, &p.seen) {
-			return
-		}
+		do(event.Meta{UID: p.ID}, &p.seen)
 	}
 }
 

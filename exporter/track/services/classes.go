@@ -169,9 +169,6 @@ func (q *classes) drop(o *outage) {
 	q.outages = slices.DeleteFunc(q.outages, func(x *outage) bool { return x == o })
 }
 
-// PodAppeared handles a new pod of a workload.
-func (q *classes) PodAppeared(w event.WorkloadName) { q.reviewLosses(q.awaiting[w]) }
-
 // ApplyWorkload handles an event of a Deployment or a StatefulSet.
 func (q *classes) ApplyWorkload(e event.Event, o *event.Workload) {
 	q.apply(e, o)

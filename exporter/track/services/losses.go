@@ -149,7 +149,9 @@ func (q *losses) settle(l *loss, why cause.Cause) {
 	}
 	q.decide(l)
 	for len(s.unreported) > 0 && s.unreported[0].settled {
-		q.reportLoss(watches.Take(&s.unreported))
+		first := s.unreported[0]
+		s.unreported = slices.Delete(s.unreported, 0, 1)
+		q.reportLoss(first)
 	}
 }
 

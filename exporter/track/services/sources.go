@@ -138,18 +138,18 @@ func (x *Services) switchSource(to event.Kind) {
 	}
 }
 
-// Known calls yield for each known object of a resource. The value reports whether the object has been seen since the caller
-// last reset it.
-func (x *Services) Known(kind event.Kind, yield func(event.Meta, *bool) bool) {
+// Known calls a function for each known object of a resource. The value reports whether the object has been seen since the
+// last list began.
+func (x *Services) Known(kind event.Kind, do func(event.Meta, *bool)) {
 	for id, h := range x.sources {
-		if id.kind == kind && !yield(event.Meta{UID: id.uid}, &h.seen) {
-			return
+		if id.kind == kind {
+			do(event.Meta{UID: id.uid}, &h.seen)
 		}
 	}
 	for _, some := range x.byNamespace {
 		for name, w := range some {
-			if name.Resource() == kind && !yield(event.Meta{UID: w.uid, Namespace: name.Namespace, Name: name.Name}, &w.seen) {
-				return
+			if name.Resource() == kind {
+				do(event.Meta{UID: w.uid, Namespace: name.Namespace, Name: name.Name}, &w.seen)
 			}
 		}
 	}

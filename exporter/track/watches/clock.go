@@ -17,13 +17,6 @@ type eventClock struct {
 	scheduled int
 }
 
-// Take removes and returns the first element of a queue. It clears the element in the array, which can live much longer.
-func Take[T any](queue *[]T) (first T) {
-	first, (*queue)[0] = (*queue)[0], first
-	*queue = (*queue)[1:]
-	return first
-}
-
 // Now returns the time of the newest event or query.
 func (c *eventClock) Now() time.Time { return c.now }
 
