@@ -17,21 +17,16 @@ const (
 	maxRevisable = 10
 )
 
-// node holds the silences of a node, and facts that may explain its next silence.
+// node holds the silences of a node.
 type node struct {
 	// The list revisable holds the silences whose verdicts can still be revised, sorted by time. The list older counts
 	// all older silences.
 	revisable List
 	older     []Sum
-	// becameLate is the last time at which a heartbeat became late. The field announced describes how the node's
-	// departure had been announced by that time. It is empty if there was no announcement.
-	becameLate time.Time
-	announced  string
-	// The field rebooted is the last time at which the node reported a new bootID. The field upgraded is the last time
-	// at which the node reported a different kubelet version. The field setBack is the last time at which its clock was
-	// set back, and `by` is the size of that clock step.
-	rebooted, upgraded, setBack time.Time
-	by                          time.Duration
+	// The field gone is the time of the Node's deletion, or zero.
+	gone time.Time
+	// The field until holds the time until which Starts reports each class. It is zero if the class never held.
+	until [verdict.NumClasses]time.Time
 }
 
 // Sum counts the silences of one node that have the given verdict and reason.
@@ -46,6 +41,7 @@ type Sum struct {
 	Longest time.Duration
 }
 
+// of returns the node with the given name. If its Node was deleted, the name now belongs to a new Node.
 func (h *Store) of(name string) *node {
 	n := h.nodes[name]
 	if n == nil {
@@ -55,22 +51,24 @@ func (h *Store) of(name string) *node {
 		n = &node{}
 		h.nodes[name] = n
 	}
+	if !n.gone.IsZero() {
+		*n = node{until: n.until}
+	}
 	return n
 }
 
-func (n *node) newest() *Silence {
-	if len(n.revisable) == 0 {
+// endedBy returns the silence that a reboot or upgrade at t explains. This is the newest silence if it is ongoing or
+// ended at most the time `shown` before t.
+func (h *Store) endedBy(name string, t time.Time, shown time.Duration) *Silence {
+	if x := h.late[name]; x != nil {
+		return x
+	}
+	n := h.nodes[name]
+	if n == nil || len(n.revisable) == 0 || !n.gone.IsZero() {
 		return nil
 	}
-	return n.revisable[len(n.revisable)-1]
-}
-
-// endedBy returns the silence that a reboot or upgrade at t explains. This is the newest silence if it is ongoing or
-// ended at most the time `shown` before t. If a heartbeat became late after the silence, endedBy returns nil. In this
-// case, the reboot or upgrade explains the later delay.
-func (n *node) endedBy(t time.Time, shown time.Duration) *Silence {
-	x := n.newest()
-	if x == nil || !x.Ended.IsZero() && (n.becameLate.After(x.Ended) || t.Sub(x.Ended) > shown) {
+	x := n.revisable[len(n.revisable)-1]
+	if !x.Ended.IsZero() && t.Sub(x.Ended) > shown {
 		return nil
 	}
 	return x
@@ -78,21 +76,18 @@ func (n *node) endedBy(t time.Time, shown time.Duration) *Silence {
 
 // NodeRemoved forgets a Node that was deleted at t.
 func (h *Store) NodeRemoved(name string, t time.Time) {
-	delete(h.nodes, name)
 	delete(h.late, name)
-	if n := h.starts[name]; n != nil {
+	if n := h.nodes[name]; n != nil {
 		n.gone = t
 	}
 }
 
 // NodeRebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
 func (h *Store) NodeRebooted(name string, t time.Time) *Silence {
-	n := h.of(name)
-	n.rebooted = t
-	for _, x := range n.revisable {
+	for _, x := range h.of(name).revisable {
 		x.MayBeReboot = x.MayBeReboot || t.Sub(x.Ended) <= rebootShown
 	}
-	x := n.endedBy(t, rebootShown)
+	x := h.endedBy(name, t, rebootShown)
 	if x != nil {
 		x.Rebooted = true
 	}
@@ -103,19 +98,11 @@ func (h *Store) NodeRebooted(name string, t time.Time) *Silence {
 // explains, or nil.
 func (h *Store) KubeletUpgraded(name string, t time.Time) *Silence {
 	h.Upgrades.Note(name, t)
-	n := h.of(name)
-	n.upgraded = t
-	x := n.endedBy(t, upgradeShown)
+	x := h.endedBy(name, t, upgradeShown)
 	if x != nil {
 		x.Upgraded = true
 	}
 	return x
-}
-
-// ClockSetBack records that a node's clock was set back.
-func (h *Store) ClockSetBack(name string, t time.Time, by time.Duration) {
-	n := h.of(name)
-	n.setBack, n.by = t, by
 }
 
 // Recount counts the silence of a deleted Node, whose machine has registered again.
@@ -131,30 +118,35 @@ func (n *node) add(x *Silence, h *Store) {
 // verdicts of these silences are then final.
 func (n *node) fold(some int, h *Store) {
 	for _, x := range n.revisable[:some] {
-		n.older = h.counted(n.older, x, x.Judgement.Reviewed, x.Ended)
+		n.older = h.counted(n.older, x, (*Judgement).Reviewed, x.Ended)
 	}
 	n.revisable = slices.Delete(n.revisable, 0, some)
 }
 
-// Sweep drops the silences whose verdicts can no longer be revised, and keeps only their counts.
+// Sweep drops the silences whose verdicts can no longer be revised, and keeps only their counts. It forgets deleted Nodes
+// that have nothing to report.
 func (h *Store) Sweep(t time.Time) {
-	h.classify(t, h.Settings.Period)
-	for _, n := range h.nodes {
+	h.classify(t)
+	for name, n := range h.nodes {
 		some := slices.IndexFunc(n.revisable, func(x *Silence) bool { return x.Ended.IsZero() || t.Sub(x.Ended) <= revisableFor })
 		if some < 0 {
 			some = len(n.revisable)
 		}
 		n.fold(some, h)
+		isReported := slices.ContainsFunc(n.until[:], t.Before) || t.Sub(n.gone) <= deletedShown
+		if !isReported && (!n.gone.IsZero() || len(n.revisable)+len(n.older) == 0) {
+			delete(h.nodes, name)
+		}
 	}
 }
 
 // counted adds a silence to the counts of its node. It does not add silences that are explained and were shorter than
 // the grace period.
-func (h *Store) counted(all []Sum, x *Silence, of func() verdict.Verdict, now time.Time) []Sum {
+func (h *Store) counted(all []Sum, x *Silence, of func(*Judgement) verdict.Verdict, now time.Time) []Sum {
 	if x.Judgement == nil || x.Short && x.Explained() {
 		return all
 	}
-	ended, v, length := cmp.Or(x.Ended, now), of(), time.Duration(0)
+	ended, v, length := cmp.Or(x.Ended, now), of(x.Judgement), time.Duration(0)
 	if x.IsMeasured() {
 		length = x.Lasted(now)
 	}
@@ -197,9 +189,13 @@ func (s *Silence) reason(v verdict.Verdict, ended time.Time, undisturbed time.Du
 // Sums returns the counts of silences by node, verdict and reason.
 func (h *Store) Sums(now time.Time) (all []Sum) {
 	for _, name := range slices.Sorted(maps.Keys(h.nodes)) {
-		sums := slices.Clone(h.nodes[name].older)
-		for _, x := range h.nodes[name].revisable {
-			sums = h.counted(sums, x, x.Judgement.Verdict, now)
+		n := h.nodes[name]
+		if !n.gone.IsZero() {
+			continue
+		}
+		sums := slices.Clone(n.older)
+		for _, x := range n.revisable {
+			sums = h.counted(sums, x, (*Judgement).Verdict, now)
 		}
 		slices.SortFunc(sums, func(a, b Sum) int {
 			return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.Reason, b.Reason))

@@ -23,36 +23,36 @@ func (s Settings) IsLate(interval time.Duration) bool {
 	return 2*interval > s.Period && interval > s.LateThreshold()
 }
 
-// BecameLate records at t that a node has sent no heartbeat for half the grace period, since `since`. The parameter
-// `announced` describes how the node's departure was announced. It is empty if there was no announcement.
-func (h *Store) BecameLate(name string, t, since time.Time, announced string) {
-	n := h.of(name)
-	n.becameLate, n.announced = t, announced
-	if announced == "" {
-		if h.late == nil {
-			h.late = map[string]time.Time{}
-		}
-		h.late[name] = since
+// BecameLate begins a silence of half the grace period.
+func (h *Store) BecameLate(s *Silence) {
+	if h.late == nil {
+		h.late = map[string]*Silence{}
 	}
+	s.Short = true
+	h.late[s.Node] = s
 }
 
 // NotLate records that a node is no longer late: it sent a heartbeat, or exceeded the grace period.
 func (h *Store) NotLate(node string) { delete(h.late, node) }
 
+// ClockSetBack records that the clock of a late node was set back.
+func (h *Store) ClockSetBack(node string, by time.Duration) {
+	if x := h.late[node]; x != nil {
+		x.ClockBack = by
+	}
+}
+
 // Arrived records that a late heartbeat arrived at t. The parameter interval is the time since the previous heartbeat.
 // The parameter `nodes` is the number of nodes in the cluster.
 func (h *Store) Arrived(name string, t time.Time, interval time.Duration, nodes int) {
 	h.Nodes = nodes
-	n, began := h.of(name), t.Add(-interval)
-	x := n.newest()
-	if x == nil || x.Short || !x.Ended.Equal(t) {
-		if !n.becameLate.After(began) {
+	n := h.of(name)
+	x := n.lost()
+	if x == nil || !x.Ended.Equal(t) {
+		if x = h.late[name]; x == nil {
 			return // kubeflap may have missed heartbeats during the interval
 		}
-		x = &Silence{Node: name, Began: began, Ended: t, Short: true, Announced: n.announced, Rebooted: n.rebooted.After(began), Upgraded: n.upgraded.After(began)}
-		if n.setBack.After(began) {
-			x.ClockBack = n.by
-		}
+		x.Began, x.Ended = t.Add(-interval), t
 		n.add(x, h)
 	}
 	h.arrived = append(h.arrived, x)
@@ -88,8 +88,10 @@ func (h *Store) justifiesLongerGracePeriod(x *Silence, now time.Time) bool {
 
 // Late returns the unexplained short silences that have not ended before t.
 func (h *Store) Late(t time.Time) (all List) {
-	for name, since := range h.late {
-		all = append(all, &Silence{Node: name, Began: since, Short: true})
+	for _, x := range h.late {
+		if !x.Explained() {
+			all = append(all, x)
+		}
 	}
 	for _, x := range h.arrived {
 		if x.Short && !x.Explained() && !x.Ended.Before(t) {

@@ -37,12 +37,10 @@ type Store struct {
 	// The list lost holds the silences in which nodes were lost over the last day, sorted by start. The list arrived
 	// holds the silences before the late heartbeats of the last day, in order of arrival.
 	lost, arrived List
-	// The map nodes holds the existing nodes with silences or late heartbeats.
+	// The map nodes holds the nodes with silences.
 	nodes map[string]*node
-	// The map late holds the last heartbeat of the nodes that have been late since then, and whose departure was not
-	// announced.
-	late map[string]time.Time
-	starts
+	// The map late holds the ongoing silences of the nodes that are late, but not lost.
+	late map[string]*Silence
 }
 
 // Begin records the first observation of the cluster. Later calls have no effect.
@@ -72,7 +70,6 @@ func (s Settings) CommonCauseWindow() time.Duration {
 // Add adds a silence in which a node was lost.
 func (h *Store) Add(s *Silence) {
 	h.insert(s)
-	h.begin(s)
 	h.of(s.Node).add(s, h)
 }
 
@@ -100,9 +97,6 @@ func (h *Store) Withdraw(name string, t time.Time) (lost List) {
 	lost = h.lost.Filter(did)
 	n := h.of(name)
 	h.lost, n.revisable, h.arrived = slices.DeleteFunc(h.lost, did), slices.DeleteFunc(n.revisable, did), slices.DeleteFunc(h.arrived, did)
-	if x := h.starts[name]; x != nil && slices.Contains(lost, x.Silence) {
-		x.Silence = nil
-	}
 	return lost
 }
 

@@ -162,7 +162,7 @@ func (q *Reader) Standings(t time.Time) Standings {
 	for of, names := range lost {
 		s.Nodes[of] += len(names)
 	}
-	s.Silences = l.Silences.Starts(l.now, l.Silences.Settings.Period) // graceFacts has asked for the current verdicts
+	s.Silences = l.Silences.Starts(l.now) // graceFacts has asked for the current verdicts
 	return s
 }
 

@@ -6,13 +6,14 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func (l *Nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.Silences.Begin(x.Time)
 	l.lastTransition[x.Node] = x.Time
-	l.Silences.NotLate(x.Node)
+	defer l.Silences.NotLate(x.Node)
 	n := l.troubled[x.Node]
 	if n == nil {
 		if l.Silences.Settings.IsLate(x.Interval) {
@@ -84,7 +85,11 @@ func (l *Nodes) heartbeatLate(x transition.HeartbeatLate) {
 	if !x.Unwatched {
 		n.late = x.Time
 	}
-	l.Silences.BecameLate(x.Node, x.Time, cmp.Or(x.Last, x.Time.Add(-x.Silence)), x.Announced)
+	s := &silence.Silence{Node: x.Node, Began: cmp.Or(x.Last, x.Time.Add(-x.Silence)), Announced: x.Announced}
+	if n.setBack.After(s.Began) {
+		s.ClockBack = n.setBackBy
+	}
+	l.Silences.BecameLate(s)
 }
 
 func (l *Nodes) heartbeatMissed(x transition.HeartbeatMissed) {

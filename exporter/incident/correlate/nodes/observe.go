@@ -16,6 +16,7 @@ func (l *Nodes) Observe(x transition.Transition) {
 		l.known = x.Nodes
 	case transition.HeartbeatsResumed:
 		// The tracker could not measure the interval before this heartbeat.
+		l.Silences.NotLate(x.Node)
 		l.handleUnreportedHeartbeat(l.recordTransition(x.Node, x.Time), x.Time)
 	case transition.HeartbeatLate:
 		l.heartbeatLate(x)
