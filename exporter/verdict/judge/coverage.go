@@ -19,11 +19,13 @@ const (
 
 func isUnseen(s *silence.Silence) bool { return s.Unseen }
 
-// coverage fills the facts about what kubeflap could not see.
-func (w *weighing) coverage() {
-	w.facts[leasesUnseen] = when(w.own.Any(isUnseen), "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between")
+func (w *weighing) leasesUnseen() fact {
+	return when(w.own.Any(isUnseen), "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between")
+}
+
+func (w *weighing) silencesUnproven() fact {
 	doubt := w.silenceDoubt()
-	w.facts[silencesUnproven] = when(doubt != "", doubt)
+	return when(doubt != "", doubt)
 }
 
 // silenceDoubt explains what is uncertain about the silences, such as their start times. The text is empty if nothing
@@ -57,9 +59,16 @@ func (f *NodeLoss) findOther(s *silence.Silence, match func(*silence.Silence) bo
 	return ""
 }
 
-// perhapsTogether describes other nodes that may have fallen silent at the same time, unseen by kubeflap. The text is
-// empty if there are none.
-func (w *weighing) perhapsTogether() string {
+// perhapsTogether tells whether other nodes may have fallen silent at the same time, unseen by kubeflap.
+func (w *weighing) perhapsTogether() fact {
+	if w.grouped.is == yes {
+		return fact{is: no} // it is certain
+	}
+	text := w.perhapsText()
+	return when(text != "", text)
+}
+
+func (w *weighing) perhapsText() string {
 	for _, s := range w.own {
 		if s.Relisted {
 			// The other node was lost and recovered while kubeflap's own watch was broken.
@@ -86,22 +95,26 @@ func (w *weighing) perhapsTogether() string {
 	return ""
 }
 
-// others fills the facts about nodes that are not part of the incident.
-func (w *weighing) others() {
-	others := w.Nodes - len(w.own.OfEachNode())
-	w.facts[othersUnseen] = when(others > 0 && w.own.Any(w.mayHideOthers),
+// others returns the number of nodes that are not part of the incident.
+func (w *weighing) others() int { return w.Nodes - len(w.own.OfEachNode()) }
+
+func (w *weighing) othersUnseen() fact {
+	return when(w.others() > 0 && w.own.Any(w.mayHideOthers),
 		"kubeflap's own watch was broken. When the watch has caught up, kubeflap will know whether other nodes fell silent, too")
+}
+
+// othersInTime tells whether nodes that are not part of the incident sent heartbeats on time.
+func (w *weighing) othersInTime() fact {
+	others := w.others()
 	switch {
-	case w.facts[oneOfSeveral].is != no: // this fact decides
 	case others <= 0 && w.readFailed:
-		w.facts[othersInTime] = fact{unknown, "there is no other node to compare with, and the API server could not read Leases at that time"}
+		return fact{unknown, "there is no other node to compare with, and the API server could not read Leases at that time"}
 	case others <= 0:
-		w.facts[othersInTime] = fact{yes, "there is no other node to compare with, and no evidence against the API server"}
+		return fact{yes, "there is no other node to compare with, and no evidence against the API server"}
 	case others > 1 && w.own.All(func(s *silence.Silence) bool { return silentAt(w, s.Began.Add(w.Interval)) >= others }):
-		w.facts[othersInTime] = fact{unknown, "no other node sent heartbeats on time then"}
-	default:
-		w.facts[othersInTime] = fact{yes, w.othersText(others)}
+		return fact{unknown, "no other node sent heartbeats on time then"}
 	}
+	return fact{yes, w.othersText(others)}
 }
 
 // silentAt returns the number of other nodes that were silent at a time.

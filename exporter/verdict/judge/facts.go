@@ -65,44 +65,10 @@ func when(is bool, how string) fact {
 	return fact{is: no}
 }
 
-// The facts about an incident.
-const (
-	// From the nodes themselves.
-	announced = iota
-	rebooted
-	upgraded
-	otherKubelets
-	clockSetBack
-	neverSilent
-	machineUnclear
-	machineGone
-	neverLate
-	// From the node controller.
-	graceTooShort
-	oneHeartbeatLost
-	markedInTime
-	leftReady
-	markedLate
-	// From kubeflap's own watches.
-	leasesUnseen
-	silencesUnproven
-	othersUnseen
-	// From the heartbeats of other nodes.
-	together
-	togetherForOtherReason
-	perhapsTogether
-	inTurn
-	oneOfSeveral
-	othersInTime
-
-	factCount
-)
-
-// weighing holds the facts about an incident, and what their sentences need.
+// weighing holds an incident, and what several facts about it need.
 type weighing struct {
 	*NodeLoss
-	own   silence.List
-	facts [factCount]fact
+	own silence.List
 	// The silences last from the first to the last of these times.
 	from, to time.Time
 	// The API servers that stopped renewing their Leases around the first silence, the direct reads of Leases during the
@@ -110,8 +76,11 @@ type weighing struct {
 	stopped                []stop
 	reads                  []transition.LeasesRead
 	readFailed, pathFailed bool
-	// The largest group of silences that began together.
-	group silence.List
+	// The largest group of silences that began together, and whether it has a common cause.
+	group   silence.List
+	grouped fact
+	// The answer to the hypothesis SharedPath.
+	shared fact
 }
 
 // isDisturbed reports whether something delayed the node's heartbeats. The silence must be proven, and longer than an
@@ -121,32 +90,43 @@ func (f *NodeLoss) isDisturbed(s *silence.Silence) bool {
 	return !s.Unseen && !s.Blind && s.Found.Perhaps == "" && !s.Found.InDoubt && !s.Upgraded && s.ClockBack == 0 && s.Lasted(f.Now) > f.Interval
 }
 
-// nodes fills the facts that come from the nodes of the incident.
-func (w *weighing) nodes() {
-	unclear := func(s *silence.Silence) bool { return s.Again == transition.MachineUnclear }
-	w.facts[announced] = w.announcement()
-	w.facts[rebooted] = w.reboot()
-	w.facts[upgraded] = when(w.own.Upgraded(), "the kubelet of "+w.own.Nodes()+" was upgraded: it reported a different version after the silence")
+// The facts that come from the nodes of the incident.
+
+func (w *weighing) upgraded() fact {
+	return when(w.own.Upgraded(), "the kubelet of "+w.own.Nodes()+" was upgraded: it reported a different version after the silence")
+}
+
+func (w *weighing) clockSetBack() fact {
 	most := time.Duration(0)
 	for _, s := range w.own {
 		most = max(most, s.ClockBack)
 	}
-	w.facts[clockSetBack] = when(w.own.ClocksSetBack(), "the clock of "+w.own.Nodes()+
+	return when(w.own.ClocksSetBack(), "the clock of "+w.own.Nodes()+
 		" was set back by "+phrase.Duration(most)+". The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp")
-	w.facts[neverSilent] = when(len(w.own) == 0, "the kubelet reported the node as not ready, or restarted")
-	w.facts[machineUnclear] = when(w.own.Any(unclear), machineUnclearText)
-	w.facts[machineGone] = when(w.own.Any((*silence.Silence).IsGone), "the machine is gone: it was reclaimed, or it failed and was replaced")
-	w.facts[neverLate] = when(!w.own.Any(w.isDisturbed), "no heartbeat was late")
 }
+
+func (w *weighing) neverSilent() fact {
+	return when(len(w.own) == 0, "the kubelet reported the node as not ready, or restarted")
+}
+
+func isUnclear(s *silence.Silence) bool { return s.Again == transition.MachineUnclear }
+
+func (w *weighing) machineUnclear() fact { return when(w.own.Any(isUnclear), machineUnclearText) }
+
+func (w *weighing) machineGone() fact {
+	return when(w.own.Any((*silence.Silence).IsGone), "the machine is gone: it was reclaimed, or it failed and was replaced")
+}
+
+func (w *weighing) neverLate() fact { return when(!w.own.Any(w.isDisturbed), "no heartbeat was late") }
 
 // noSilence is the reason why hypotheses about silences do not hold of nodes that were not silent.
 const noSilence = "no node fell silent"
 
 const machineUnclearText = "the Node was deleted and recreated with a new bootID, and no providerID identifies the machine, so it was either rebooted or replaced"
 
-// announcement tells whether all departures were announced. An announcement counts if it came before the first missing
+// announced tells whether all departures were announced. An announcement counts if it came before the first missing
 // heartbeat was due. It can therefore be later than the last heartbeat.
-func (w *weighing) announcement() fact {
+func (w *weighing) announced() fact {
 	n, all := w.own.Count(func(s *silence.Silence) bool { return s.Announced != "" }), len(w.own)
 	after := w.own.Count(func(s *silence.Silence) bool { return s.AnnouncedAfter })
 	moment := "after the last heartbeat, and before the next one was due"
@@ -181,8 +161,8 @@ func (w *weighing) announcementDoubt() string {
 	return w.own.Nodes() + " had " + w.own[i].Found.Perhaps + " when kubeflap started, but it is unknown whether that was before the silence"
 }
 
-// reboot tells whether all machines restarted.
-func (w *weighing) reboot() fact {
+// rebooted tells whether all machines restarted.
+func (w *weighing) rebooted() fact {
 	n, all := w.own.Count(func(s *silence.Silence) bool { return s.Rebooted }), len(w.own)
 	switch again := func(is transition.Machine) bool {
 		return w.own.Any(func(s *silence.Silence) bool { return s.Again == is })
@@ -205,54 +185,57 @@ func (w *weighing) reboot() fact {
 	return fact{no, "the bootID is the same as before"}
 }
 
-// controller fills the facts that come from the node controller: its grace period, and when it set nodes to Unknown.
-func (w *weighing) controller() {
-	grace, late := phrase.Duration(w.GracePeriod), w.own.CountNodes(func(s *silence.Silence) bool { return s.Lasted(w.Now) > 2*w.Interval })
+// graceTooShort tells whether the grace period is not longer than an undisturbed heartbeat interval.
+func (w *weighing) graceTooShort() fact {
 	switch {
 	case w.GracePeriod == 0:
-		w.facts[graceTooShort] = fact{unknown, "the grace period is unknown"}
+		return fact{unknown, "the grace period is unknown"}
 	case w.GracePeriod > w.Interval:
-		w.facts[graceTooShort] = fact{no, fmt.Sprintf("the grace period of %s is longer than an undisturbed heartbeat interval (%s)", grace, phrase.Duration(w.Interval))}
-	case late > 0:
-		w.facts[graceTooShort] = fact{yes, ""}
-		w.facts[oneHeartbeatLost] = fact{no, phrase.Count(late, "node", "nodes") + " lost more than one heartbeat"}
-	default:
-		w.facts[graceTooShort] = fact{yes, ""}
-		w.facts[oneHeartbeatLost] = fact{yes, fmt.Sprintf("at most one heartbeat was lost, and the grace period of %s is not longer than the heartbeat interval", grace)}
+		return fact{no, fmt.Sprintf("the grace period of %s is longer than an undisturbed heartbeat interval (%s)", phrase.Duration(w.GracePeriod), phrase.Duration(w.Interval))}
 	}
-	w.facts[markedInTime], w.facts[markedLate] = w.marks()
-	w.facts[leftReady] = w.leftReady()
+	return fact{is: yes}
 }
 
-// marks tells whether the node controller set nodes to Unknown despite a recent heartbeat. If no node is known to be
-// one, the second fact tells whether all nodes are known to be none.
-func (w *weighing) marks() (inTime, late fact) {
+// oneHeartbeatLost tells whether a grace period that is too short explains the silences.
+func (w *weighing) oneHeartbeatLost() fact {
+	if late := w.own.CountNodes(func(s *silence.Silence) bool { return s.Lasted(w.Now) > 2*w.Interval }); late > 0 {
+		return fact{no, phrase.Count(late, "node", "nodes") + " lost more than one heartbeat"}
+	}
+	return fact{yes, fmt.Sprintf("at most one heartbeat was lost, and the grace period of %s is not longer than the heartbeat interval", phrase.Duration(w.GracePeriod))}
+}
+
+// markedInTime tells whether the node controller set nodes to Unknown despite a recent heartbeat.
+func (w *weighing) markedInTime() fact {
 	early := w.own.CountNodes(func(s *silence.Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
 	silent := w.own.CountNodes(func(s *silence.Silence) bool {
 		return !s.Ended.IsZero() && w.GracePeriod > 0 && w.isDisturbed(s) && s.Lasted(w.Now) > w.GracePeriod
 	})
-	inTime = fact{no, ""}
 	switch {
-	case early > 0 && silent > 0:
+	case early == 0:
+		return fact{is: no}
+	case silent > 0:
 		// The node controller reacted late, but that does not explain why these nodes fell silent.
-		inTime = fact{unknown, fmt.Sprintf("the node controller set %s to Unknown after the heartbeats had returned, but %s silent for longer than the grace period", phrase.Count(early, "node", "nodes"), phrase.Count(silent, "node was", "nodes were"))}
-	case early > 0:
-		inTime = fact{yes, "the node controller set " + phrase.Count(early, "node", "nodes") + " to Unknown although the newest heartbeat was younger than the grace period" + w.leaderText()}
+		return fact{unknown, fmt.Sprintf("the node controller set %s to Unknown after the heartbeats had returned, but %s silent for longer than the grace period", phrase.Count(early, "node", "nodes"), phrase.Count(silent, "node was", "nodes were"))}
 	}
+	return fact{yes, "the node controller set " + phrase.Count(early, "node", "nodes") + " to Unknown although the newest heartbeat was younger than the grace period" + w.leaderText()}
+}
+
+// markedLate tells whether all nodes that turned Unknown are known to have been late.
+func (w *weighing) markedLate() fact {
 	if i := slices.IndexFunc(w.own, func(s *silence.Silence) bool {
 		return s.Marked && s.Guessed && s.MarkedAge > 0 && s.MarkedAge < w.GracePeriod
 	}); i >= 0 {
-		return inTime, fact{unknown, fmt.Sprintf("%s turned Unknown %s after its newest heartbeat, so the grace period may be shorter than %s, which is only assumed",
+		return fact{unknown, fmt.Sprintf("%s turned Unknown %s after its newest heartbeat, so the grace period may be shorter than %s, which is only assumed",
 			w.own[i].Node, phrase.Duration(w.own[i].MarkedAge), phrase.Duration(w.GracePeriod))}
 	}
 	if i := slices.IndexFunc(w.own, func(s *silence.Silence) bool { return s.ClockBehind > 0 && s.ClockBack == 0 }); i >= 0 {
-		return inTime, fact{unknown, fmt.Sprintf("the clock of %s is %s behind. If it was set back while kubeflap was not watching, the node controller ignored the heartbeats",
+		return fact{unknown, fmt.Sprintf("the clock of %s is %s behind. If it was set back while kubeflap was not watching, the node controller ignored the heartbeats",
 			w.own[i].Node, phrase.Duration(w.own[i].ClockBehind))}
 	}
 	if w.own.Any(func(s *silence.Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 }) {
-		return inTime, fact{unknown, "it is unknown how old the newest heartbeat was when the node turned Unknown" + w.leaderText()}
+		return fact{unknown, "it is unknown how old the newest heartbeat was when the node turned Unknown" + w.leaderText()}
 	}
-	return inTime, fact{yes, "no node turned Unknown while its heartbeats were on time"}
+	return fact{yes, "no node turned Unknown while its heartbeats were on time"}
 }
 
 // leftReady tells whether the node controller left silent nodes Ready.

@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/silence"
-	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // rule tells what a fact means for a hypothesis, depending on whether the fact is yes, no or unknown.
 type rule struct {
-	fact             int
+	fact             func(*weighing) fact
 	yes, no, unknown verdict.Answer
 }
 
@@ -32,59 +31,62 @@ var nodeHypotheses = []struct {
 	rules   []rule
 }{
 	{verdict.Planned, []rule{
-		{announced, yes, no, unknown},
+		{(*weighing).announced, yes, no, unknown},
 	}},
 	{verdict.NodeRebooted, []rule{
-		{rebooted, yes, no, unknown},
+		{(*weighing).rebooted, yes, no, unknown},
 	}},
 	{verdict.GracePeriod, []rule{
-		{graceTooShort, next, no, unknown},
-		{leasesUnseen, unknown, next, next},
-		{oneHeartbeatLost, yes, no, next},
+		{(*weighing).graceTooShort, next, no, unknown},
+		{(*weighing).leasesUnseen, unknown, next, next},
+		{(*weighing).oneHeartbeatLost, yes, no, next},
 	}},
 	{verdict.ControllerManager, []rule{
-		{leftReady, yes, next, next},
-		{markedInTime, yes, next, unknown},
-		{leftReady, yes, next, unknown},
-		{leasesUnseen, unknown, next, next},
-		{markedLate, no, next, unknown},
+		{(*weighing).leftReady, yes, next, next},
+		{(*weighing).markedInTime, yes, next, unknown},
+		{(*weighing).leftReady, yes, next, unknown},
+		{(*weighing).leasesUnseen, unknown, next, next},
+		{(*weighing).markedLate, no, next, unknown},
 	}},
-	{verdict.SharedPath, onSharedPath},
+	{verdict.SharedPath, []rule{
+		{func(w *weighing) fact { return w.shared }, yes, no, unknown},
+	}},
 	{verdict.Node, []rule{
-		{leasesUnseen, unknown, next, next},
-		{clockSetBack, yes, next, next},
-		{upgraded, yes, next, next},
-		{silencesUnproven, unknown, next, next},
-		{neverSilent, yes, next, next},
-		{oneOfSeveral, no, next, unknown},
-		{perhapsTogether, unknown, next, next},
-		{othersUnseen, unknown, next, next},
-		{machineUnclear, unknown, next, next},
-		{machineGone, unknown, next, next},
-		{neverLate, no, next, next},
-		{othersInTime, yes, no, unknown},
+		{(*weighing).leasesUnseen, unknown, next, next},
+		{(*weighing).clockSetBack, yes, next, next},
+		{(*weighing).upgraded, yes, next, next},
+		{(*weighing).silencesUnproven, unknown, next, next},
+		{(*weighing).neverSilent, yes, next, next},
+		{(*weighing).oneOfSeveral, no, next, unknown},
+		{(*weighing).perhapsTogether, unknown, next, next},
+		{(*weighing).othersUnseen, unknown, next, next},
+		{(*weighing).machineUnclear, unknown, next, next},
+		{(*weighing).machineGone, unknown, next, next},
+		{(*weighing).neverLate, no, next, next},
+		{(*weighing).othersInTime, yes, no, unknown},
 	}},
 }
 
-// onSharedPath begins with the rules about nodes that certainly fell silent together or not: simultaneousRules is their number.
-var onSharedPath = []rule{
-	{leasesUnseen, unknown, next, next},
-	{otherKubelets, no, next, next},
-	{togetherForOtherReason, unknown, next, next},
-	{together, yes, next, next},
-	{silencesUnproven, unknown, next, next},
-	{perhapsTogether, unknown, next, next},
-	{inTurn, yes, next, next},
-	{together, yes, no, unknown},
+// together decides whether nodes that fell silent together share the cause. onSharedPath decides it for the others.
+var together = []rule{
+	{(*weighing).leasesUnseen, unknown, next, next},
+	{(*weighing).otherKubelets, no, next, next},
+	{(*weighing).togetherForOtherReason, unknown, next, next},
+	{(*weighing).together, yes, next, next},
 }
 
-const simultaneousRules = 4
+var onSharedPath = append(slices.Clip(together), []rule{
+	{(*weighing).silencesUnproven, unknown, next, next},
+	{(*weighing).perhapsTogether, unknown, next, next},
+	{(*weighing).oneAfterAnother, yes, next, next},
+	{(*weighing).together, yes, no, unknown},
+}...)
 
 // answer returns the answer of the first rule that decides, with how its fact is known. The answer is `next` if no rule
 // decides.
 func (w *weighing) answer(rules []rule) fact {
 	for _, r := range rules {
-		f := w.facts[r.fact]
+		f := r.fact(w)
 		if is := [...]verdict.Answer{unknown: r.unknown, no: r.no, yes: r.yes}[f.is]; is != next {
 			return fact{is, f.how}
 		}
@@ -92,42 +94,46 @@ func (w *weighing) answer(rules []rule) fact {
 	return fact{is: next}
 }
 
-// prepare returns a weighing without facts.
-func prepare(f *NodeLoss) *weighing {
-	if f.cluster == nil {
-		f.cluster = &cluster{recent: silence.ByBegan(f.Recent), late: silence.ByBegan(f.Late)}
-		f.cluster.noWitness = f.Day.Filter(func(s *silence.Silence) bool { return s.Explained() || s.Found.Is })
-	}
-	w := &weighing{NodeLoss: f, own: f.Silences}
+// weigh finds out whether the nodes of the incident fell silent together.
+func weigh(f *NodeLoss) *weighing {
+	w := &weighing{NodeLoss: f.prepared(), own: f.Silences}
 	w.controlPlane()
+	w.group = w.largestGroup()
+	w.grouped.is, w.grouped.how = w.oneCause(w.group, w.pathFailed)
+	w.grouped.how = w.groupText()
+	if n := len(w.stopped); w.grouped.is == unknown && n > 0 && n < w.ControlPlane.AsOf.APIServers {
+		w.grouped.is = yes // an API server stopped at the same time
+	}
 	return w
 }
 
-// weigh collects the facts that decide whether several nodes share a cause.
-func weigh(f *NodeLoss) *weighing {
-	w := prepare(f)
-	w.coverage()
-	w.otherNodes()
+// weighAll also finds out whether the nodes share the cause.
+func weighAll(f *NodeLoss) *weighing {
+	w := weigh(f)
+	if w.shared = w.answer(onSharedPath); w.shared.is == yes {
+		if w.grouped.is == yes {
+			w.shared.how += w.otherGroupsText()
+		}
+		w.shared.how += w.pathText()
+	}
 	return w
 }
 
 // SharedPathAnswer reports whether something that the nodes share delayed their heartbeats, and which silences have this
 // cause, too, because they began together.
 func SharedPathAnswer(f *NodeLoss) (is verdict.Answer, with silence.List) {
-	w := weigh(f)
-	if is = w.answer(onSharedPath).is; is == yes && w.facts[together].is == yes {
+	w := weighAll(f)
+	if w.shared.is == yes && w.grouped.is == yes {
 		with = w.group
 	}
-	return is, with
+	return w.shared.is, with
 }
 
 // SimultaneousSilences returns the silences of several lost nodes that began within one heartbeat interval and have a
 // common cause. It returns nil if chance may explain them.
 func SimultaneousSilences(f *NodeLoss) silence.List {
-	w := prepare(f)
-	w.coverage()
-	w.simultaneous()
-	if w.answer(onSharedPath[:simultaneousRules]).is != yes {
+	w := weigh(f)
+	if w.answer(together).is != yes {
 		return nil
 	}
 	if lost := w.group.Filter(func(s *silence.Silence) bool { return !s.Short }); len(lost) > 1 {
@@ -138,14 +144,11 @@ func SimultaneousSilences(f *NodeLoss) silence.List {
 
 // SuccessiveSilences returns the silences of nodes that fell silent one after another. It returns nil if chance may
 // explain them.
-func SuccessiveSilences(f *NodeLoss) silence.List { return prepare(f).inTurn() }
+func SuccessiveSilences(f *NodeLoss) silence.List { return f.prepared().cluster.inTurn() }
 
 // OfNodes returns the decision about a node incident.
 func OfNodes(f *NodeLoss) (d verdict.Decision) {
-	w := weigh(f)
-	w.nodes()
-	w.controller()
-	w.others()
+	w := weighAll(f)
 	for _, h := range nodeHypotheses {
 		answer := w.answer(h.rules)
 		d.Considered = append(d.Considered, verdict.Considered{Verdict: h.verdict, Holds: answer.is, Because: answer.how})
@@ -162,11 +165,11 @@ func OfNodes(f *NodeLoss) (d verdict.Decision) {
 
 // command returns a command whose output can decide between the remaining hypotheses.
 func (w *weighing) command() string {
-	unclear := slices.IndexFunc(w.own, func(s *silence.Silence) bool { return s.Again == transition.MachineUnclear })
+	unclear := slices.IndexFunc(w.own, isUnclear)
 	switch {
-	case w.facts[announced].is == unknown:
+	case w.announced().is == unknown:
 		return "kubectl get node " + w.own[0].Node + " -o yaml --show-managed-fields # shows when somebody cordoned or tainted it"
-	case w.facts[leasesUnseen].is == yes:
+	case w.own.Any(isUnseen):
 		return "kubectl -n kube-node-lease get leases # shows when each node last renewed its Lease; grant kubeflap get, list and watch on Leases"
 	case unclear >= 0:
 		return "journalctl --list-boots # on " + w.own[unclear].Node + "; a boot from before the silence shows that the machine was not replaced"

@@ -72,7 +72,7 @@ func (w *weighing) otherGroupsText() (text string) {
 		if len(group) < 2 {
 			break
 		}
-		if holds, _ := w.oneCause(group); holds == yes {
+		if holds, _ := w.oneCause(group, w.pathFailed); holds == yes {
 			after, order := group[0].Began.Sub(w.group[0].Began), "later"
 			if after < 0 {
 				after, order = -after, "earlier"

@@ -126,7 +126,7 @@ func TestVerdictsOfNodes(t *testing.T) {
 
 // onPath returns the reason for the answer about the shared path.
 func onPath(f *NodeLoss) string {
-	return weigh(f).answer(onSharedPath).how
+	return weighAll(f).shared.how
 }
 
 func TestWhatSilentNodesShareIsNamed(t *testing.T) {

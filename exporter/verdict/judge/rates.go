@@ -28,14 +28,6 @@ type ownRate struct {
 	isNew   bool
 }
 
-// ownRates returns the rates at which nodes fall silent by themselves.
-func (f *NodeLoss) ownRates() *ownRates {
-	if f.cluster.rates == nil {
-		f.cluster.rates = f.measureRates()
-	}
-	return f.cluster.rates
-}
-
 // measureRates counts the silences that began more than one heartbeat interval from those of other nodes, in the last hour
 // and, by the verdicts about them, in the day before.
 func (f *NodeLoss) measureRates() *ownRates {
@@ -119,7 +111,7 @@ func (f *NodeLoss) eachAlone(do func(*silence.Silence)) {
 // silent together are less probable than weak ones, so the probability is that of nodes at most as weak: of some of them,
 // or of all. weak is the number of nodes that also fall silent by themselves.
 func (f *NodeLoss) chanceOf(group silence.List) (p float64, weak int) {
-	x, own := f.ownRates(), []float64{0} // healthy nodes
+	x, own := f.cluster.rates(), []float64{0} // healthy nodes
 	for _, s := range group {
 		if r, known := x.nodes[s.Node]; known {
 			own = append(own, r.perHour)

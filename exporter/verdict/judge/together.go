@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -21,69 +22,58 @@ const (
 	fewest = 3
 )
 
-// simultaneous fills the facts about nodes that fell silent together.
-func (w *weighing) simultaneous() {
-	w.facts[otherKubelets] = when(w.own.Upgraded(), "each of these nodes reported a different kubelet version after the silence")
-	w.group = w.largestGroup()
-	is, why := w.oneCause(w.group)
-	text := w.groupText(is, why)
-	if n := len(w.stopped); is == unknown && n > 0 && n < w.ControlPlane.AsOf.APIServers {
-		is = yes // an API server stopped at the same time
-	}
-	w.facts[together] = fact{is, text}
+func (w *weighing) otherKubelets() fact {
+	return when(w.own.Upgraded(), "each of these nodes reported a different kubelet version after the silence")
+}
+
+func (w *weighing) together() fact { return w.grouped }
+
+// togetherForOtherReason tells whether an upgrade, a common host or a removal of the machines explains that nodes fell
+// silent together.
+func (w *weighing) togetherForOtherReason() fact {
 	upgrade, other := w.upgradeText(), w.otherThanPath()
 	switch {
-	case is == no || w.pathFailed:
+	case w.grouped.is == no || w.pathFailed:
 	case upgrade != "":
-		w.facts[togetherForOtherReason] = fact{yes, text + "; but " + upgrade}
-	case is == yes && other != "":
-		w.facts[togetherForOtherReason] = fact{yes, text + "; but " + other}
+		return fact{yes, w.grouped.how + "; but " + upgrade}
+	case w.grouped.is == yes && other != "":
+		return fact{yes, w.grouped.how + "; but " + other}
 	}
+	return fact{is: no}
 }
 
-// otherNodes fills the facts about other nodes that fell silent together or one after another.
-func (w *weighing) otherNodes() {
-	w.simultaneous()
-	if w.facts[together].is == yes {
-		w.facts[together].how += w.otherGroupsText() + w.pathText()
-	} else {
-		w.notTogether()
+// oneOfSeveral tells whether other nodes fell silent together with a node, and share the cause.
+func (w *weighing) oneOfSeveral() fact {
+	if len(w.group) < 2 {
+		return fact{is: no}
 	}
-	w.facts[oneOfSeveral] = fact{is: no}
-	if len(w.group) > 1 {
-		several := "several nodes fell silent together"
-		if w.group.Any(wasShort) {
-			several = "other nodes were late at the same time"
-		}
-		shared := w.answer(onSharedPath).is
-		switch upgrade := w.upgradeText(); {
-		case shared == yes:
-		case upgrade != "":
-			several += ": " + upgrade
-		case w.otherThanPath() != "":
-			several += ", and " + w.otherThanPath()
-		default:
-			several += ", which may be chance"
-		}
-		w.facts[oneOfSeveral] = fact{shared, several}
+	several := "several nodes fell silent together"
+	if w.group.Any(wasShort) {
+		several = "other nodes were late at the same time"
 	}
+	switch upgrade := w.upgradeText(); {
+	case w.shared.is == yes:
+	case upgrade != "":
+		several += ": " + upgrade
+	case w.otherThanPath() != "":
+		several += ", and " + w.otherThanPath()
+	default:
+		several += ", which may be chance"
+	}
+	return fact{w.shared.is, several}
 }
 
-// notTogether fills the facts about nodes that fell silent near the incident's nodes, but not certainly together with
-// them.
-func (w *weighing) notTogether() {
-	perhaps := w.perhapsTogether()
-	w.facts[perhapsTogether] = when(perhaps != "", perhaps)
-	if w.answer(onSharedPath[:len(onSharedPath)-2]).is != next {
-		return // the other facts decide
+// oneAfterAnother tells whether nodes fell silent one after another.
+func (w *weighing) oneAfterAnother() fact {
+	all := w.cluster.inTurn()
+	if all == nil {
+		return fact{is: no}
 	}
-	if all := w.inTurn(); all != nil {
-		nodes, times := len(all.OfEachNode()), ""
-		if len(all) > nodes {
-			times = fmt.Sprintf(", %d times in total", len(all))
-		}
-		w.facts[inTurn] = fact{yes, fmt.Sprintf("%d nodes fell silent one after another within an hour%s, so coincidence is very unlikely", nodes, times) + w.pathText()}
+	nodes, times := len(all.OfEachNode()), ""
+	if len(all) > nodes {
+		times = fmt.Sprintf(", %d times in total", len(all))
 	}
+	return fact{yes, fmt.Sprintf("%d nodes fell silent one after another within an hour%s, so coincidence is very unlikely", nodes, times)}
 }
 
 func beganWithin(group silence.List) string {
@@ -127,8 +117,8 @@ func (w *weighing) groupOf(match func(*silence.Silence) bool) silence.List {
 	return silence.LargestGroup(slices.Compact(silence.ByBegan(all)), own, w.Interval)
 }
 
-// groupText describes the nodes that fell silent together. The parameters are the result of oneCause.
-func (w *weighing) groupText(holds verdict.Answer, why string) string {
+// groupText describes the nodes that fell silent together. w.grouped is the result of oneCause.
+func (w *weighing) groupText() string {
 	switch {
 	case len(w.own) == 0:
 		return noSilence
@@ -143,23 +133,23 @@ func (w *weighing) groupText(holds verdict.Answer, why string) string {
 	if ended, seen, apart := silence.Ends(w.group); ended && seen && apart <= endTogether {
 		text += " and came back within " + phrase.Duration(max(apart, time.Second))
 	}
-	if text += why; holds == yes && !mixed { // the labels of late nodes are unknown
+	if text += w.grouped.how; w.grouped.is == yes && !mixed { // the labels of late nodes are unknown
 		text += commonText(w.group, w.Nodes)
 	}
 	return text
 }
 
 // oneCause judges whether silences that began together have a common cause. The text is the end of a sentence that
-// explains the answer.
-func (w *weighing) oneCause(group silence.List) (verdict.Answer, string) {
+// explains the answer. pathFailed tells whether there is any evidence against the path to etcd.
+func (f *NodeLoss) oneCause(group silence.List, pathFailed bool) (verdict.Answer, string) {
 	n := len(group)
 	if n < 2 {
 		return no, ""
 	}
-	p, weak := w.chanceOf(group)
+	p, weak := f.chanceOf(group)
 	ended, endSeen, apart := silence.Ends(group)
 	if ended && endSeen && apart <= endTogether {
-		p *= math.Pow(w.ownRates().endsWithin(endTogether, group[0].Lasted(w.Now)), float64(n-1))
+		p *= math.Pow(f.cluster.rates().endsWithin(endTogether, group[0].Lasted(f.Now)), float64(n-1))
 	}
 	switch {
 	case !endSeen && n == 2:
@@ -172,7 +162,7 @@ func (w *weighing) oneCause(group silence.List) (verdict.Answer, string) {
 		return yes, ": coincidence is very unlikely"
 	case ended && endSeen && apart > endTogether:
 		return no, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
-	case weak > 0 && p >= manyTimes && !w.pathFailed:
+	case weak > 0 && p >= manyTimes && !pathFailed:
 		return no, flapAlone
 	case weak > 0:
 		return unknown, flapAlone
@@ -188,38 +178,43 @@ type cluster struct {
 	recent, late silence.List
 	// The silences of the last day that are no evidence for a shared path. Their nodes are no witnesses either.
 	noWitness silence.List
-	// How often each node falls silent by itself, or nil if nobody asked.
-	rates *ownRates
-	// The silences of nodes that fell silent one after another. They are nil if chance may explain them, or if nobody
-	// asked.
-	inTurn      silence.List
-	inTurnKnown bool
+	// How often each node falls silent by itself.
+	rates func() *ownRates
+	// The silences of nodes that fell silent one after another. They are nil if chance may explain them.
+	inTurn func() silence.List
+}
+
+// prepared returns f with what is the same for all incidents.
+func (f *NodeLoss) prepared() *NodeLoss {
+	if f.cluster == nil {
+		f.cluster = &cluster{
+			recent: silence.ByBegan(f.Recent), late: silence.ByBegan(f.Late),
+			noWitness: f.Day.Filter(func(s *silence.Silence) bool { return s.Explained() || s.Found.Is }),
+			rates:     sync.OnceValue(f.measureRates), inTurn: sync.OnceValue(f.inTurn),
+		}
+	}
+	return f
 }
 
 func (f *NodeLoss) inLastHour(s *silence.Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
 
 // inTurn returns the silences of nodes that fell silent one after another. The result is nil if chance may explain them.
-func (w *weighing) inTurn() silence.List {
-	c := w.cluster
-	if c.inTurnKnown {
-		return c.inTurn
-	}
-	c.inTurnKnown = true
+func (f *NodeLoss) inTurn() silence.List {
 	isChance := func(all silence.List) bool {
-		return len(all) < 4 || w.Rate.inTurn(len(all), w.Nodes) >= significance
+		return len(all) < 4 || f.Rate.inTurn(len(all), f.Nodes) >= significance
 	}
-	if isChance(c.recent) {
+	if isChance(f.cluster.recent) {
 		return nil
 	}
-	alone, counts, most := w.independent(), map[string]int{}, 0
+	alone, counts, most := f.independent(), map[string]int{}, 0
 	for _, s := range alone {
 		counts[s.Node]++
 		most = max(most, counts[s.Node])
 	}
-	if len(counts) >= 4 && most*len(counts) <= 2*len(alone) && !isChance(alone) && !areFewWeak(len(counts), len(alone), w.Nodes) {
-		c.inTurn = alone
+	if len(counts) < 4 || most*len(counts) > 2*len(alone) || isChance(alone) || areFewWeak(len(counts), len(alone), f.Nodes) {
+		return nil
 	}
-	return c.inTurn
+	return alone
 }
 
 // areFewWeak reports whether silences may be those of some weak nodes, each silent again and again, instead of those of any
@@ -234,26 +229,26 @@ func areFewWeak(silent, silences, nodes int) bool {
 // independent returns the silences of the last hour that have no common cause. It omits silences that began together,
 // unless their causes certainly differ. It also omits silences that follow a kubelet upgrade, and silences of reclaimed
 // machines, because upgrades and replacements proceed node by node.
-func (w *weighing) independent() (alone silence.List) {
-	rest := w.cluster.recent.Filter(func(s *silence.Silence) bool {
-		return w.inLastHour(s) && w.isDisturbed(s) && !s.IsGone() && !w.Upgrades.Before(s)
+func (f *NodeLoss) independent() (alone silence.List) {
+	rest := f.cluster.recent.Filter(func(s *silence.Silence) bool {
+		return f.inLastHour(s) && f.isDisturbed(s) && !s.IsGone() && !f.Upgrades.Before(s)
 	})
 	for len(rest) > 0 {
 		end := 1 // a gap of more than one interval separates groups
-		for end < len(rest) && rest[end].Began.Sub(rest[end-1].Began) <= w.Interval {
+		for end < len(rest) && rest[end].Began.Sub(rest[end-1].Began) <= f.Interval {
 			end++
 		}
-		alone = append(alone, independentOf(w, rest[:end])...)
+		alone = append(alone, f.independentOf(rest[:end])...)
 		rest = rest[end:]
 	}
 	return alone
 }
 
 // independentOf returns the silences without a common cause of a part of those of the cluster.
-func independentOf(w *weighing, rest silence.List) (alone silence.List) {
+func (f *NodeLoss) independentOf(rest silence.List) (alone silence.List) {
 	for len(rest) > 1 {
-		group := silence.LargestGroup(rest, rest, w.Interval)
-		if holds, _ := w.oneCause(group); holds == no {
+		group := silence.LargestGroup(rest, rest, f.Interval)
+		if holds, _ := f.oneCause(group, false); holds == no {
 			alone = append(alone, group...)
 		}
 		if len(group) == len(rest) {

@@ -41,7 +41,7 @@ func naiveAlone(f *NodeLoss) (alone silence.List) {
 	rest := slices.DeleteFunc(slices.Clone(f.Recent), func(s *silence.Silence) bool { return !f.isDisturbed(s) })
 	for len(rest) > 0 {
 		group := naiveGroup(rest, rest, f.Interval)
-		if holds, _ := prepare(f).oneCause(group); holds == no {
+		if holds, _ := f.prepared().oneCause(group, false); holds == no {
 			alone = append(alone, group...)
 		}
 		rest = slices.DeleteFunc(rest, func(s *silence.Silence) bool { return slices.Contains(group, s) })
@@ -72,7 +72,7 @@ func TestGroupsAreThoseThatANaiveSearchFinds(t *testing.T) {
 			}
 		}
 		f := loss(30, all)
-		if got, want := namesOf(prepare(f).independent()), namesOf(naiveAlone(f)); got != want {
+		if got, want := namesOf(f.prepared().independent()), namesOf(naiveAlone(f)); got != want {
 			t.Errorf("seed %d: alone are %s\nwant %s", seed, got, want)
 		}
 		some := []silence.List{all[:1+len(all)/3], all}
@@ -80,7 +80,7 @@ func TestGroupsAreThoseThatANaiveSearchFinds(t *testing.T) {
 			some = append(some, all[i:i+1])
 		}
 		for _, f.Silences = range some {
-			if got, want := namesOf(prepare(f).largestGroup()), namesOf(naiveOf(f)); got != want {
+			if got, want := namesOf(weigh(f).largestGroup()), namesOf(naiveOf(f)); got != want {
 				t.Errorf("seed %d: of %s\nthe largest group is %s\nwant %s", seed, namesOf(f.Silences), got, want)
 			}
 		}
