@@ -107,24 +107,9 @@ func (h *Store) Relist(s *Silence, began time.Time) {
 	h.insert(s)
 }
 
-// split returns the silences of a sorted list that began at t or before, and those that began after t.
-func (x List) split(t time.Time) (older, newer List) {
-	i, _ := slices.BinarySearchFunc(x, t.Add(1), func(s *Silence, t time.Time) int { return s.Began.Compare(t) })
-	return x[:i], x[i:]
-}
-
-// After returns the unexplained silences that began after t, newest first.
-func (h *Store) After(t time.Time) List {
-	_, newer := h.lost.split(t)
-	all := newer.Filter(func(s *Silence) bool { return !s.Explained() })
-	slices.Reverse(all)
-	return all
-}
-
-// AfterOrLasting returns the unexplained silences that began after t or are ongoing.
+// AfterOrLasting returns the unexplained silences that began after t or are ongoing, sorted by start.
 func (h *Store) AfterOrLasting(t time.Time) List {
-	older, _ := h.lost.split(t)
-	return append(h.After(t), older.Filter(func(s *Silence) bool { return s.IsOngoing() && !s.Explained() })...)
+	return h.lost.Filter(func(s *Silence) bool { return !s.Explained() && (s.Began.After(t) || s.IsOngoing()) })
 }
 
 // All returns all silences in which nodes were lost, sorted by start.
@@ -134,8 +119,7 @@ func (h *Store) All() List { return h.lost }
 // interval of each other. These nodes probably use the same wrong time source. The result is nil for fewer than two
 // nodes.
 func (h *Store) SetBackTogether(t time.Time) List {
-	_, newer := h.lost.split(t)
-	all := ByBegan(newer.Filter(func(s *Silence) bool { return s.ClockBack > 0 }))
+	all := ByBegan(h.lost.Filter(func(s *Silence) bool { return s.ClockBack > 0 && s.Began.After(t) }))
 	if all = LargestGroup(all, all, h.Settings.Undisturbed()); len(all) > 1 {
 		return all
 	}

@@ -44,7 +44,7 @@ func (x *Nodes) NotReadyAt(name string, t time.Time) bool {
 // ready. It returns false if the kubelet started after `by`, according to its own clock.
 func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	n := x.nodes[name]
-	return n != nil && n.kubelet.madePodsFlap(t, n.returned, event.NodeTime(by))
+	return n != nil && n.kubelet.madePodsFlap(t, n.lastUnknown, event.NodeTime(by))
 }
 
 // CauseOfMark returns the reason why the node controller set the Ready condition of a pod to False. kubeflap saw this

@@ -47,7 +47,7 @@ func (x *Nodes) ListEnded(t time.Time) {
 func (x *health) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	h := &n.heartbeat
 	lost := transition.NodeFoundLost{OfNode: n.at(t), Loss: x.loss(n)}
-	lost.Loss.Found, lost.Loss.Returned = true, x.returnedAfter(h.estimateByNode)
+	lost.Loss.Found, lost.Loss.Returned = true, x.returnedAfter(h.byNode)
 	if lost.Loss.Announced == "" {
 		if lost.Loss.Lapsed, lost.Loss.LapsedAge = n.departure.Lapsed(t); lost.Loss.Lapsed == "" {
 			lost.Loss.Perhaps = n.departure.AnnouncedNow()
@@ -60,7 +60,7 @@ func (x *health) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 		return lost
 	}
 	if marked := event.ControllerTime(n.transition); isCredible(marked.IfClocksAgree(), t) {
-		lost.Marked, lost.Loss.MarkedAge = marked.IfClocksAgree(), ageAtMark(h.estimateByNode, marked, x.grace.Period)
+		lost.Marked, lost.Loss.MarkedAge = marked.IfClocksAgree(), ageAtMark(h.byNode, marked, x.grace.Period)
 		lost.InDoubt = lost.Silence > 0 && lost.Loss.MarkedAge == 0
 	}
 	if lost.Silence > x.grace.Period && x.grace.Period > 0 && !lost.InDoubt {

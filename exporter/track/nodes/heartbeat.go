@@ -64,14 +64,11 @@ type current struct {
 	// the node's clock.
 	last      time.Time
 	estimated bool
-	// estimateByNode is the time by the node's clock from which `last` was estimated, or zero. `confirmed` is set after
-	// the node controller has set the node to Unknown, which confirms estimateByNode.
-	estimateByNode event.NodeTime
-	confirmed      bool
-	// lastByNode is the time of the last heartbeat by the node's clock, or zero if unknown. `timed` is set if the
-	// heartbeat arrived without delay, which means that `last` is exact.
-	lastByNode event.NodeTime
-	timed      bool
+	// byNode is the time of the last heartbeat by the node's clock, or zero if unknown. `confirmed` is set after the node
+	// controller has set the node to Unknown, which confirms an estimate. `timed` is set if the heartbeat arrived without
+	// delay, which means that `last` is exact.
+	byNode           event.NodeTime
+	confirmed, timed bool
 	// `late` is set if the interval has been counted as late. `missed` is set if it has been counted as missed.
 	late, missed bool
 	// setBack is set if the node's clock was set back during the interval.
@@ -94,8 +91,8 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 	case h.last.IsZero():
 	case !x.isBlind() && h.estimated && h.missed && x.watches.Live(x.source(), seen):
 		interval := t.Sub(h.last)
-		if !h.estimateByNode.IsZero() && !byNode.IsZero() {
-			interval = byNode.Sub(h.estimateByNode) // a difference between the clocks has no effect
+		if !h.byNode.IsZero() && !byNode.IsZero() {
+			interval = byNode.Sub(h.byNode) // a difference between the clocks has no effect
 		}
 		interval = max(interval, t.Sub(latest(x.watchedSince(n), x.resumed)))
 		h.intervals.add(t, interval)
@@ -119,7 +116,7 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 	if h.estimated {
 		h.previous[0] = time.Time{}
 	}
-	h.current = current{last: t, lastByNode: byNode, timed: spans || !x.isBlind() && !t.Before(x.liveFrom())}
+	h.current = current{last: t, byNode: byNode, timed: spans || !x.isBlind() && !t.Before(x.liveFrom())}
 	x.scheduleCheck(n)
 }
 
@@ -127,10 +124,10 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 // may have seen the heartbeat much later than the node sent it. So sentAt uses byNode, the time by the node's clock, if
 // byNode is plausible.
 func (h *heartbeat) sentAt(t time.Time, byNode event.NodeTime) time.Time {
-	if h.estimated || h.lastByNode.IsZero() || byNode.IsZero() {
+	if h.estimated || h.byNode.IsZero() || byNode.IsZero() {
 		return t
 	}
-	if sent := h.last.Add(byNode.Sub(h.lastByNode)); sent.After(h.last) && sent.Before(t) {
+	if sent := h.last.Add(byNode.Sub(h.byNode)); sent.After(h.last) && sent.Before(t) {
 		return sent
 	}
 	return t
@@ -140,7 +137,7 @@ func (h *heartbeat) sentAt(t time.Time, byNode event.NodeTime) time.Time {
 // kubeflap knows a later heartbeat.
 func (h *heartbeat) estimateLast(byClock event.NodeTime, seen time.Time) {
 	if t := notAfter(byClock.IfClocksAgree(), seen); t.After(h.last) {
-		h.last, h.estimated, h.estimateByNode = t, true, byClock
+		h.last, h.estimated, h.byNode = t, true, byClock
 	}
 }
 
@@ -200,7 +197,7 @@ func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Conditi
 		h.estimateLast(h.reported, e.Seen)
 	case !x.watches.First(e) && (h.last.IsZero() || h.estimated):
 		// kubeflap may have seen the Lease before the Node.
-		h.last, h.estimated, h.estimateByNode = latest(h.last, e.Seen), h.estimated || e.Seen.After(h.last), event.NodeTime{}
+		h.last, h.estimated, h.byNode = latest(h.last, e.Seen), h.estimated || e.Seen.After(h.last), event.NodeTime{}
 	}
 	x.scheduleCheck(n)
 	x.noteInterval(n)

@@ -67,7 +67,7 @@ func (k *kubelet) setVersion(version string) (changed bool) {
 }
 
 // madePodsFlap reports whether a kubelet start shortly before t can have made the pods not ready. `returned` is the
-// time at which the node's Ready condition last changed from Unknown to True. A start near that time does not count,
+// time at which the node's Ready condition last changed from Unknown. A start near that time does not count,
 // because a kubelet that was only unreachable looks the same. If `by` is set, a start after `by` does not count either.
 func (k *kubelet) madePodsFlap(t, returned time.Time, by event.NodeTime) bool {
 	return k.makesPodsFlap && !k.started.IsZero() && t.Sub(k.started) <= probesAfter &&

@@ -41,8 +41,6 @@ type node struct {
 	condition
 	period period
 	Counters
-	// The field planned counts the periods of not Ready whose departure was announced. It is nil if there are none.
-	planned *PlannedPeriods
 
 	machine machine
 	kubelet kubelet

@@ -27,49 +27,26 @@ type period struct {
 	counts, planned bool
 }
 
+// periods returns the counts of periods of a class, which count from t.
+func (c *Counters) periods(planned bool, t time.Time) *Periods {
+	if !planned {
+		return &c.Unplanned
+	}
+	c.Planned.Since = cmp.Or(c.Planned.Since, t)
+	return &c.Planned.Periods
+}
+
 // beginPeriod begins a period at t. The announcement is that of the node's departure, if there was one before.
 func (n *node) beginPeriod(t time.Time, announcement string) {
 	n.period = period{true, announcement != ""}
-	n.periods(t).Count++
+	n.periods(n.period.planned, t).Count++
 }
 
-// addPeriodTime adds the time from the last change of Ready to t, if the node is in a period.
-func (x *health) addPeriodTime(n *node, t time.Time) {
-	if !n.period.counts {
-		return
+// addPeriodTime adds the time from the last change of Ready to t to the counters, if the node is in a period.
+func (x *health) addPeriodTime(n *node, to *Counters, t time.Time) {
+	if d := x.watches.Counted(n.statusSince, t); n.period.counts && d > 0 {
+		to.periods(n.period.planned, x.watches.CountedFrom(n.statusSince)).Time += d
 	}
-	if d := x.watches.Counted(n.statusSince, t); d > 0 {
-		n.periods(x.watches.CountedFrom(n.statusSince)).Time += d
-	}
-}
-
-// periods returns the counts of periods of the current period's class. They exist from t.
-func (n *node) periods(t time.Time) *Periods {
-	if !n.period.planned {
-		return &n.Unplanned
-	}
-	if n.planned == nil {
-		n.planned = &PlannedPeriods{Since: t}
-	}
-	return &n.planned.Periods
-}
-
-// readPeriods returns the counts as of t, including the current period.
-func (x *health) readPeriods(n *node, t time.Time) (unplanned Periods, planned PlannedPeriods) {
-	unplanned = n.Unplanned
-	if n.planned != nil {
-		planned = *n.planned
-	}
-	if !n.period.counts {
-		return unplanned, planned
-	}
-	current := x.watches.Counted(n.statusSince, t)
-	if n.period.planned {
-		planned.Time, planned.Since = planned.Time+current, cmp.Or(planned.Since, x.watches.CountedFrom(n.statusSince))
-	} else {
-		unplanned.Time += current
-	}
-	return unplanned, planned
 }
 
 // foundPeriod returns the period of a node that kubeflap first sees in an event. In its first list, kubeflap finds nodes

@@ -28,8 +28,6 @@ type Node struct {
 	ClockKnown  bool
 	// Departing says how the node's removal, drain or reboot was announced. It is empty if there is no announcement.
 	Departing departure.Reason
-	// Planned counts the periods in which the node was not Ready after its departure had been announced.
-	Planned PlannedPeriods
 }
 
 // Counters counts what happened to a node.
@@ -37,9 +35,10 @@ type Counters struct {
 	LateHeartbeats, MissedHeartbeats uint64
 	// Turned counts the changes of Ready, by the new status.
 	Turned [3]uint64
-	// Unplanned counts the periods in which the node was not Ready although its departure was not announced before. Inside
-	// this package, it excludes the time since the last change of Ready.
+	// Planned counts the periods in which the node was not Ready after its departure had been announced. Unplanned counts
+	// all others. Inside this package, both exclude the time since the last change of Ready.
 	Unplanned Periods
+	Planned   PlannedPeriods
 }
 
 // All appends the nodes, sorted by name, to the given slice and returns the extended slice.
@@ -57,7 +56,7 @@ func (x *Nodes) All(into []Node) []Node {
 // StartCounting sets the counters of all nodes to zero.
 func (x *Nodes) StartCounting() {
 	for _, n := range x.nodes {
-		n.Counters, n.planned = Counters{}, nil
+		n.Counters = Counters{}
 	}
 }
 
@@ -67,7 +66,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 		Name: n.name, Created: x.watches.CountedFrom(n.created), Ready: n.ready, Counters: n.Counters,
 		HeartbeatKnown: !h.last.IsZero() && x.areLeasesKnown() && !x.doubts(n, t), HeartbeatAge: t.Sub(h.lastSeen()), LongestInterval: x.longestInterval(n, t),
 	}
-	v.Unplanned, v.Planned = x.readPeriods(n, t)
+	x.addPeriodTime(n, &v.Counters, t)
 	v.Departing = n.departure.At(t)
 	lead, ok := h.clockLeads.longest(t)
 	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // -math.MinInt64 would overflow

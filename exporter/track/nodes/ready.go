@@ -33,8 +33,6 @@ type condition struct {
 	// lastFalse is the time at which Ready last changed from False to another status. lastUnknown is the time at which
 	// Ready last changed from Unknown.
 	lastFalse, lastUnknown time.Time
-	// `returned` is the time of the last change of Ready from Unknown to True.
-	returned time.Time
 	// `reasons` is nil while Ready is True.
 	reasons *reasons
 }
@@ -108,16 +106,13 @@ func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, m
 	if !n.heartbeat.last.IsZero() && x.canDetectSilence(n) {
 		change.Silence = t.Sub(n.heartbeat.last)
 	}
-	x.addPeriodTime(n, t)
+	x.addPeriodTime(n, &n.Counters, t)
 	began := n.ready == event.StatusTrue
 	switch n.ready {
 	case event.StatusFalse:
 		n.lastFalse = t
 	case event.StatusUnknown:
 		n.lastUnknown = t
-		if to == event.StatusTrue {
-			n.returned = t
-		}
 	}
 	n.ready, n.statusSince, n.sinceSeen = to, t, live
 	n.heartbeat.overdue = false
@@ -156,7 +151,7 @@ func (x *health) turnedUnseen(n *node, t time.Time) transition.NodeReadyMissed {
 	}
 	n.Turned[between]++
 	n.Turned[n.ready]++
-	x.addPeriodTime(n, t)
+	x.addPeriodTime(n, &n.Counters, t)
 	n.beginPeriod(t, n.departure.Announced(x.watches.NotBefore(event.KindNode, t)))
 	n.period.counts = n.ready != event.StatusTrue
 	n.statusSince, n.sinceSeen, n.everReady = t, false, true // the start of the current period is unknown

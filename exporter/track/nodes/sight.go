@@ -84,10 +84,10 @@ func (x *sight) spansBreak(n *node, t time.Time, byNode event.NodeTime) bool {
 		return false
 	case !x.watches.Up(event.KindNode), !n.exists:
 		return false // a status report may have been missed
-	case h.lastByNode.IsZero() || byNode.IsZero():
+	case h.byNode.IsZero() || byNode.IsZero():
 		return false
 	}
-	return (t.Sub(h.last) - byNode.Sub(h.lastByNode)).Abs() <= clocksAgree
+	return (t.Sub(h.last) - byNode.Sub(h.byNode)).Abs() <= clocksAgree
 }
 
 // WatchWorks records that a watch works again after a break.

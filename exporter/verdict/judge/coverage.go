@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -51,7 +52,7 @@ func (f *NodeLoss) beganBlindWith(s *silence.Silence) bool {
 
 // findOther returns the name of another node with a recent silence that matches, or an empty string.
 func (f *NodeLoss) findOther(s *silence.Silence, match func(*silence.Silence) bool) string {
-	for _, x := range f.Recent {
+	for _, x := range slices.Backward(f.Recent) {
 		if x.Node != s.Node && match(x) {
 			return x.Node
 		}

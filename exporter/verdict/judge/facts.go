@@ -14,8 +14,8 @@ import (
 // NodeLoss holds what kubeflap has seen of a node incident and of the cluster around it. Except for Silences, it must
 // not change after the first question about it.
 type NodeLoss struct {
-	// Silences holds the incident's silences, sorted by Began. Recent holds the cluster's unexplained silences that
-	// began in the last hour or are ongoing, including those of the incident.
+	// Silences holds the incident's silences. Recent holds the cluster's unexplained silences that began in the last hour
+	// or are ongoing, including those of the incident. Both are sorted by Began.
 	Silences, Recent silence.List
 	// Late holds the cluster's unexplained late heartbeats of the last hour: silences of more than half the grace period,
 	// but at most the grace period so far.
