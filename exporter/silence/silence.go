@@ -14,10 +14,8 @@ type Silence struct {
 	// Began is the time of the last heartbeat before the silence. Ended is the time of the first heartbeat after the
 	// silence, or zero if the silence is ongoing. Both are measured by kubeflap's clock.
 	Began, Ended time.Time
-	// Announced describes how the node's departure was announced before the first missing heartbeat was due. It is
-	// empty without such an announcement. AnnouncedAfter reports whether the announcement came after Began.
-	Announced      string
-	AnnouncedAfter bool
+	// NodeFacts holds what the tracker reported when the node was lost, or when Ready turned Unknown.
+	transition.NodeFacts
 	// Rebooted reports whether the node's bootID changed after Began. Upgraded reports whether its kubeletVersion
 	// changed.
 	Rebooted, Upgraded bool
@@ -25,22 +23,12 @@ type Silence struct {
 	Deleted time.Time
 	// Again says whether a new Node with the same name runs on the same machine. It is zero if there is no new Node.
 	Again transition.Machine
-	// Marked reports whether the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat at
-	// that time, or 0 if unknown. MarkedAge ignores heartbeats that the controller may not have seen yet.
-	Marked    bool
-	MarkedAge time.Duration
-	// MarkedAt is the time at which kubeflap saw this.
+	// Marked reports whether the node controller set Ready to Unknown. MarkedAt is the time at which kubeflap saw this.
+	Marked   bool
 	MarkedAt time.Time
 	// MarkedInTime reports whether MarkedAge was shorter than the grace period when Ready turned Unknown, or the controller
 	// acted on outdated Leases for another reason (see MarkedTooEarly).
 	MarkedInTime bool
-	// Guessed reports whether the grace period was only assumed when the node controller acted, or should
-	// have acted.
-	Guessed bool
-	// Lapsed describes an announcement of the node's departure that no longer counted, because nothing followed.
-	// LapsedAge is its age.
-	Lapsed    string
-	LapsedAge time.Duration
 	// NotMarked reports whether the node controller left the silent node Ready for too long, although the API server
 	// answered. NotMarkedCertain reports whether a fault of the node controller is the only explanation.
 	NotMarked, NotMarkedCertain bool
@@ -55,16 +43,9 @@ type Silence struct {
 	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat for the whole grace
 	// period.
 	Read bool
-	// Unseen reports whether kubeflap saw only the node's status reports, which can be 5 min apart. Began is then the
-	// time at which Ready turned Unknown.
-	Unseen bool
 	// ClockBack is the step by which the node's clock was set back, or 0. After such a step, the node controller
 	// ignores the node's heartbeats for a while.
 	ClockBack time.Duration
-	// ClockBehind is how far the node's clock is behind if it may have been set back unseen (see transition.NodeLoss).
-	ClockBehind time.Duration
-	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
-	Labels []transition.NodeLabel
 	// Short reports whether the grace period has not ended before the end of the silence. Such a silence has no incident.
 	Short bool
 	// MayBeReboot reports whether the node reported a new bootID soon after the silence. The report may be delayed, so
@@ -88,11 +69,6 @@ type Found struct {
 	// Marked is the time at which the node controller set Ready to Unknown, by the controller's clock. It is zero if
 	// Ready was not Unknown.
 	Marked time.Time
-	// Perhaps describes an announcement of the node's departure if it is unknown whether the announcement came before
-	// the silence. Otherwise, Perhaps is empty.
-	Perhaps string
-	// Returned is the number of other nodes that turned Ready soon after the silence began.
-	Returned int
 }
 
 // IsDeleted reports whether the Node was deleted while it was silent.

@@ -9,6 +9,26 @@ type NodeLoss struct {
 	Trigger uint64
 	// Renewed is the node's last renewTime, by the node's clock. It is zero if the node has no Lease.
 	Renewed time.Time
+	// GracePeriod is the current grace period, or 0 if unknown. Managed is set if a cloud provider runs the control
+	// plane. If so, users cannot set its flags.
+	GracePeriod time.Duration
+	Managed     bool
+	// ControlPlane is the state of the control-plane Leases at the time of the loss.
+	ControlPlane ControlPlane
+	// Blind is set if kubeflap's watch was broken at some time since the last heartbeat. If so, kubeflap may have
+	// missed heartbeats.
+	Blind bool
+	// Last is the time of the node's last renewal according to the first list after a break of the watch. It is zero if
+	// unknown, or if kubeflap has seen a newer heartbeat.
+	Last time.Time
+	// Found is set if the node was lost before kubeflap began to watch it. The fields Perhaps and Returned are set only
+	// in this case.
+	Found bool
+	NodeFacts
+}
+
+// NodeFacts holds those facts that belong to the silence of the node.
+type NodeFacts struct {
 	// Announced describes how the node's removal was announced, such as "a cordon". It ignores announcements that came
 	// after the next heartbeat was due. AnnouncedAfter reports whether the announcement came after the last heartbeat.
 	Announced      string
@@ -19,10 +39,6 @@ type NodeLoss struct {
 	// ClockBehind is how far the node's clock is behind if it is unknown whether the clock was set back while kubeflap did
 	// not watch, so that the node controller ignored the heartbeats. Otherwise it is 0.
 	ClockBehind time.Duration
-	// GracePeriod is the current grace period, or 0 if unknown. Managed is set if a cloud provider runs the control
-	// plane. If so, users cannot set its flags.
-	GracePeriod time.Duration
-	Managed     bool
 	// Guessed is set if the grace period is only assumed, because neither a setting nor a change to Unknown confirms it,
 	// and the leading kube-controller-manager did not stand still, either.
 	Guessed bool
@@ -30,24 +46,13 @@ type NodeLoss struct {
 	// is its age when the next heartbeat was due.
 	Lapsed    string
 	LapsedAge time.Duration
-	// ControlPlane is the state of the control-plane Leases at the time of the loss.
-	ControlPlane ControlPlane
-	// Blind is set if kubeflap's watch was broken at some time since the last heartbeat. If so, kubeflap may have
-	// missed heartbeats.
-	Blind bool
-	// Last is the time of the node's last renewal according to the first list after a break of the watch. It is zero if
-	// unknown, or if kubeflap has seen a newer heartbeat.
-	Last time.Time
 	// Unseen is set if kubeflap sees only the node's status reports and no heartbeats. These reports can be 5 min
-	// apart.
+	// apart. The silence begins when Ready turns Unknown.
 	Unseen bool
 	// Labels holds the node's labels that several nodes can share, such as the zone. It is nil if unknown.
 	Labels []NodeLabel
-	// Found is set if the node was lost before kubeflap began to watch it. The fields Perhaps and Returned are set only
-	// in this case. The field Perhaps describes an announcement of the node's removal if it is unknown whether the
-	// announcement came before the loss. Returned is the number of other nodes that became Ready soon after this node
-	// fell silent.
-	Found    bool
+	// Perhaps describes an announcement of the node's removal if it is unknown whether the announcement came before the
+	// loss. Returned is the number of other nodes that became Ready soon after this node fell silent.
 	Perhaps  string
 	Returned int
 }

@@ -31,7 +31,7 @@ func (s *scenario) works(blind float64) *scenario {
 func (s *scenario) marked(node string, age float64) *scenario {
 	return s.sees(transition.NodeReadyChanged{
 		OfNode: s.on(node), From: event.StatusTrue, To: event.StatusUnknown, Silence: seconds(age),
-		Loss: transition.NodeLoss{MarkedAge: seconds(age), GracePeriod: 40 * time.Second},
+		Loss: transition.NodeLoss{NodeFacts: transition.NodeFacts{MarkedAge: seconds(age)}, GracePeriod: 40 * time.Second},
 	})
 }
 

@@ -54,7 +54,7 @@ func BenchmarkVerdicts(b *testing.B) {
 					l.Observe(transition.HeartbeatLate{OfNode: transition.OfNode{At: at, Node: names[i]}, Silence: 20 * time.Second})
 				case silence > 40*time.Second && !missed[i]:
 					missed[i] = true
-					loss := transition.NodeLoss{GracePeriod: 40 * time.Second, MarkedAge: silence, Renewed: last[i]}
+					loss := transition.NodeLoss{GracePeriod: 40 * time.Second, NodeFacts: transition.NodeFacts{MarkedAge: silence}, Renewed: last[i]}
 					l.Observe(transition.HeartbeatMissed{OfNode: transition.OfNode{At: at, Node: names[i]}, Silence: 40 * time.Second, Loss: loss})
 					l.Observe(transition.NodeReadyChanged{OfNode: transition.OfNode{At: at, Node: names[i]}, From: event.StatusTrue, To: event.StatusUnknown, Silence: silence, Loss: loss})
 				}

@@ -59,7 +59,7 @@ func shared(nodes int, all []silenceOf) (found []string) {
 	l.Observe(transition.GracePeriodKnown{At: at(0, 0).At, Period: 40 * time.Second, Default: 40 * time.Second, Interval: 10 * time.Second, Nodes: nodes})
 	var steps []transition.Transition
 	for _, s := range all {
-		loss := transition.NodeLoss{GracePeriod: 40 * time.Second, MarkedAge: 42 * time.Second, Renewed: zero.Add(seconds(s.from))}
+		loss := transition.NodeLoss{GracePeriod: 40 * time.Second, NodeFacts: transition.NodeFacts{MarkedAge: 42 * time.Second}, Renewed: zero.Add(seconds(s.from))}
 		steps = append(steps,
 			transition.HeartbeatSeen{OfNode: at(s.from, s.node), Interval: 10 * time.Second},
 			transition.HeartbeatLate{OfNode: at(s.from+20, s.node), Silence: 20 * time.Second},

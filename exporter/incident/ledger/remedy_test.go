@@ -160,7 +160,7 @@ func TestASummaryNamesNoNumberThatSaysNothing(t *testing.T) {
 		},
 		"Node node-1 sent no heartbeat for 1h":                   {verdict.Node, silence.Silence{}, func(r *Record) { r.Longest = time.Hour }},
 		"The node controller treated node node-1 as lost":        {verdict.Node, silence.Silence{Blind: true}, func(r *Record) { r.Longest = 10 * time.Second }},
-		"The node controller treated node node-1 as lost, twice": {verdict.Node, silence.Silence{Unseen: true}, func(r *Record) { r.Longest, r.TurnedUnknown = time.Hour, 2 }},
+		"The node controller treated node node-1 as lost, twice": {verdict.Node, silence.Silence{NodeFacts: transition.NodeFacts{Unseen: true}}, func(r *Record) { r.Longest, r.TurnedUnknown = time.Hour, 2 }},
 		"lost 1 ready address and has none now": {verdict.Node, silence.Silence{}, func(r *Record) {
 			r.Lose(transition.AddressLost{Address: transition.Address{Service: web}}, false)
 			r.EffectOn(web).Outages, r.Outages = 1, 1

@@ -14,7 +14,7 @@ func at(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Se
 
 // back records a late heartbeat that arrived within the grace period.
 func back(h *silence.Store, node string, from, to float64, announced string) {
-	h.BecameLate(&silence.Silence{Node: node, Began: at(from), Announced: announced})
+	h.BecameLate(&silence.Silence{Node: node, Began: at(from), NodeFacts: transition.NodeFacts{Announced: announced}})
 	arrive(h, node, from, to)
 }
 

@@ -179,10 +179,12 @@ func (x *health) loss(n *node) transition.NodeLoss {
 	announced := n.departure.AnnouncedSilence(began)
 	lapsed, age := n.departure.Lapsed(began)
 	return transition.NodeLoss{
-		Guessed: !x.grace.IsCertain() && !x.controlPlane.LeaderStoodStill(x.watches.Now()), Lapsed: lapsed, LapsedAge: age,
-		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: time.Time(h.apiRenewTime), Announced: announced,
-		AnnouncedAfter: announced != "" && !unseen && n.departure.AnnouncedSilence(h.last) == "",
-		GracePeriod:    x.grace.Period, Managed: x.grace.IsManaged(), Labels: x.labelled.count(n.labels), Unseen: unseen,
+		NodeFacts: transition.NodeFacts{
+			Guessed: !x.grace.IsCertain() && !x.controlPlane.LeaderStoodStill(x.watches.Now()), Lapsed: lapsed, LapsedAge: age,
+			Announced: announced, AnnouncedAfter: announced != "" && !unseen && n.departure.AnnouncedSilence(h.last) == "",
+			Labels: x.labelled.count(n.labels), Unseen: unseen,
+		},
+		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: time.Time(h.apiRenewTime), GracePeriod: x.grace.Period, Managed: x.grace.IsManaged(),
 		ControlPlane: x.controlPlane.AsOf(x.watches.Now()), Blind: x.isBlind() || !h.last.After(x.resumed), Last: x.lastRenewal(n),
 	}
 }

@@ -119,7 +119,8 @@ func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, m
 	n.Turned[to]++
 	switch to {
 	case event.StatusFalse:
-		change.Loss = transition.NodeLoss{Trigger: n.trigger(cause.NodeNotReady), Announced: n.departure.Announced(t)}
+		change.Loss = transition.NodeLoss{Trigger: n.trigger(cause.NodeNotReady)}
+		change.Loss.Announced = n.departure.Announced(t)
 		change.Says = n.reasons.says
 		n.troubled = t
 	case event.StatusUnknown:

@@ -78,7 +78,7 @@ func (w *weighing) perhapsText() string {
 				return other + " turned Unknown and then Ready again while kubeflap's own watch was broken, so it is unknown whether " + other + " and " + s.Node + " were lost together"
 			}
 		}
-		if n := s.Found.Returned; n > 0 {
+		if n := s.Returned; n > 0 {
 			return fmt.Sprintf("%s turned Ready after %s fell silent, but it is unknown whether all these nodes were lost together, because "+notWatched,
 				phrase.Count(n, "other node", "other nodes"), s.Node)
 		}

@@ -87,7 +87,7 @@ type weighing struct {
 // undisturbed heartbeat interval. A shorter silence is normal, even if it exceeds a short grace period. The result is
 // false for kubelet upgrades and clock steps.
 func (f *NodeLoss) isDisturbed(s *silence.Silence) bool {
-	return !s.Unseen && !s.Blind && s.Found.Perhaps == "" && !s.Found.InDoubt && !s.Upgraded && s.ClockBack == 0 && s.Lasted(f.Now) > f.Interval
+	return !s.Unseen && !s.Blind && s.Perhaps == "" && !s.Found.InDoubt && !s.Upgraded && s.ClockBack == 0 && s.Lasted(f.Now) > f.Interval
 }
 
 // The facts that come from the nodes of the incident.
@@ -154,11 +154,11 @@ func (w *weighing) announced() fact {
 // announcementDoubt explains why it is uncertain whether all departures were announced. The text is empty if the answer
 // is certain.
 func (w *weighing) announcementDoubt() string {
-	i := slices.IndexFunc(w.own, func(s *silence.Silence) bool { return s.Found.Perhaps != "" })
-	if i < 0 || !w.own.All(func(s *silence.Silence) bool { return s.Found.Perhaps != "" || s.Announced != "" }) {
+	i := slices.IndexFunc(w.own, func(s *silence.Silence) bool { return s.Perhaps != "" })
+	if i < 0 || !w.own.All(func(s *silence.Silence) bool { return s.Perhaps != "" || s.Announced != "" }) {
 		return ""
 	}
-	return w.own.Nodes() + " had " + w.own[i].Found.Perhaps + " when kubeflap started, but it is unknown whether that was before the silence"
+	return w.own.Nodes() + " had " + w.own[i].Perhaps + " when kubeflap started, but it is unknown whether that was before the silence"
 }
 
 // rebooted tells whether all machines restarted.

@@ -85,7 +85,7 @@ func (l *Nodes) heartbeatLate(x transition.HeartbeatLate) {
 	if !x.Unwatched {
 		n.late = x.Time
 	}
-	s := &silence.Silence{Node: x.Node, Began: cmp.Or(x.Last, x.Time.Add(-x.Silence)), Announced: x.Announced}
+	s := &silence.Silence{Node: x.Node, Began: cmp.Or(x.Last, x.Time.Add(-x.Silence)), NodeFacts: transition.NodeFacts{Announced: x.Announced}}
 	if n.setBack.After(s.Began) {
 		s.ClockBack = n.setBackBy
 	}

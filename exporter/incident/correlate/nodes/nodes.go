@@ -235,7 +235,7 @@ func (l *Nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 func (n *node) beginSilence(l *ledger.Ledger, heartbeat time.Time, x transition.NodeLoss) *silence.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
-		n.silence = &silence.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, Guessed: x.Guessed, Lapsed: x.Lapsed, LapsedAge: x.LapsedAge, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
+		n.silence = &silence.Silence{Node: n.name, Began: heartbeat, NodeFacts: x.NodeFacts, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
 		l.Silences.Add(n.silence)
 		if n.ignoredUntil.After(heartbeat) {
 			n.silence.ClockBack, n.ignoredUntil = n.setBackBy, n.setBack

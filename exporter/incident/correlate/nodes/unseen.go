@@ -92,7 +92,7 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 	fellSilent := x.Time.Add(-x.Silence)
 	s := n.beginSilence(l.Ledger, fellSilent, x.Loss)
 	s.Marked, s.MarkedAge = x.Unknown, x.Loss.MarkedAge
-	s.Found = silence.Found{Is: true, InDoubt: x.InDoubt, Marked: x.Marked, Perhaps: x.Loss.Perhaps, Returned: x.Loss.Returned}
+	s.Found = silence.Found{Is: true, InDoubt: x.InDoubt, Marked: x.Marked}
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	r.HeartbeatLost = true
 	r.Found++
