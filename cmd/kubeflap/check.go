@@ -174,10 +174,10 @@ func (c *checker) replay(p program) (*api.Answer, error) {
 		return nil, err
 	}
 	answer := web.Answer(r.clusters(), &api.Query{})
-	if answer.Coverage.Since == nil {
+	if answer.Coverage.Since.IsZero() {
 		return nil, fmt.Errorf("recording %s has no events", c.recording)
 	}
-	c.between = period{from: *answer.Coverage.Since, to: answer.AsOf}
+	c.between = period{from: answer.Coverage.Since.Time, to: answer.AsOf}
 	return &answer, nil
 }
 

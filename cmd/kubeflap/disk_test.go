@@ -21,6 +21,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -156,7 +157,7 @@ func (p *recordingProcess) counts() {
 func (p *recordingProcess) reports(reason string) {
 	p.t.Helper()
 	recorder := p.incidents().Coverage.Recorder
-	if recorder == nil || recorder.Recording || !strings.Contains(recorder.Reason, reason) || recorder.Since == nil {
+	if recorder == nil || recorder.Recording || !strings.Contains(recorder.Reason, reason) || recorder.Since.IsZero() {
 		p.t.Errorf("the API says %+v, want that it does not record because of %q", recorder, reason)
 	}
 	if page := p.get("/flaps"); !strings.Contains(page, "Not recorded") || !strings.Contains(page, reason) {
@@ -169,7 +170,7 @@ func (p *recordingProcess) reports(reason string) {
 }
 
 // kept checks that all resolved incidents are in the file.
-func (p *recordingProcess) kept(incidents []api.Incident) {
+func (p *recordingProcess) kept(incidents []incident.Incident) {
 	p.t.Helper()
 	missing := func() (ids []string) {
 		text, _ := os.ReadFile(filepath.Join(p.dir, "incidents.jsonl"))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // evidence is what decides a verdict, and how to remove it from a recording.
@@ -48,9 +49,9 @@ func words(expression string) *regexp.Regexp { return regexp.MustCompile(express
 // decidedBy returns the evidence for the incident's verdict.
 func (x *pageIncident) decidedBy() *evidence {
 	for _, c := range x.Considered {
-		if c.Verdict == x.Verdict && c.Holds == "yes" {
+		if c.Verdict == x.Verdict && c.Holds == verdict.Yes {
 			for i := range allEvidence {
-				if e := &allEvidence[i]; e.verdict == x.Verdict && e.because.MatchString(c.Because) {
+				if e := &allEvidence[i]; e.verdict == x.Verdict.String() && e.because.MatchString(c.Because) {
 					return e
 				}
 			}
@@ -62,7 +63,7 @@ func (x *pageIncident) decidedBy() *evidence {
 // isStillIn reports whether one of the incidents has the verdict of this one about the same at the same time.
 func (x *pageIncident) isStillIn(all []pageIncident) bool {
 	ended := func(y *pageIncident) time.Time {
-		if y.End == nil {
+		if y.End.IsZero() {
 			return y.Start.Add(24 * time.Hour)
 		}
 		return y.End.Add(time.Minute)
@@ -166,7 +167,7 @@ func withoutHeartbeatsBeforeMarks(events []event.Event, x *pageIncident) []event
 	}
 	isBefore := func(e *event.Event) bool {
 		return e.Object != nil && (e.Kind == event.KindLease || e.Kind == event.KindNode) && slices.ContainsFunc(marked[e.Object.Metadata().Name], func(at time.Time) bool {
-			return e.Seen.Before(at) && at.Sub(e.Seen).Seconds() < x.Numbers.GracePeriod+3
+			return e.Seen.Before(at) && at.Sub(e.Seen) < time.Duration(x.Numbers.GracePeriod)+3*time.Second
 		})
 	}
 	return without(events, func(e *event.Event) bool {

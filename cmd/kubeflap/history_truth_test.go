@@ -157,14 +157,14 @@ func twice(all []incident.Incident) (bad []string) {
 // differences returns what differs between two incidents. Durations and the time of the end differ only if they are
 // more than the parameter most apart.
 func differences(x, y incident.Incident, most time.Duration) (all []string) {
-	apart := y.End.Sub(x.End).Abs()
+	apart := y.End.Sub(x.End.Time).Abs()
 	sameState := x.End.IsZero() == y.End.IsZero() && ((x.State == incident.StateResolved) == (y.State == incident.StateResolved) || apart >= 2*time.Second)
 	for what, same := range map[string]bool{
 		"state": sameState, "start": y.Start.Equal(x.Start), "end": x.End.IsZero() || y.End.IsZero() || apart <= most,
 		"verdict": y.Verdict == x.Verdict, "nodes": slices.Equal(x.Nodes, y.Nodes), "Services without an address": slices.Equal(down(x), down(y)),
 		"cause": y.Cause == x.Cause, "lost addresses": y.Lost == x.Lost || x.Lost > y.Lost && y.Lost > 0,
-		"outages": y.Outages == x.Outages, "outage time": (y.OutageTime - x.OutageTime).Abs() <= most,
-		"silence": (x.Numbers.LongestInterval - y.Numbers.LongestInterval).Abs() < most+27*time.Second,
+		"outages": y.Outages == x.Outages, "outage time": time.Duration(y.OutageTime-x.OutageTime).Abs() <= most,
+		"silence": time.Duration(x.Numbers.LongestInterval-y.Numbers.LongestInterval).Abs() < most+27*time.Second,
 	} {
 		if !same {
 			all = append(all, what)
@@ -188,7 +188,7 @@ func checkOrder(t *testing.T, all []incident.Incident) {
 	t.Helper()
 	for _, x := range all {
 		if !x.End.IsZero() && x.End.Before(x.Start) {
-			t.Errorf("%s ended %s before its start: %s", x.ID, x.Start.Sub(x.End), x.Summary)
+			t.Errorf("%s ended %s before its start: %s", x.ID, x.Start.Sub(x.End.Time), x.Summary)
 		}
 		for _, s := range x.Timeline {
 			if !s.End.IsZero() && s.End.Before(s.Start) {

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -111,7 +112,7 @@ func TestIncidentsAsDocumentsAreWhatTheAPIAnswers(t *testing.T) {
 	}
 	equalJSON(t, "the document", all, want)
 	for _, x := range want.Incidents {
-		var got api.Incident
+		var got incident.Incident
 		if err := json.Unmarshal([]byte(must(t, "incidents", x.ID, "--url", url, "-o=json")), &got); err != nil {
 			t.Fatal(err)
 		}
@@ -167,10 +168,10 @@ func TestTheListSaysThatIncidentsWereLost(t *testing.T) {
 
 // TestIncidentsWithHostileNames uses names with characters that could control the terminal.
 func TestIncidentsWithHostileNames(t *testing.T) {
-	answer := api.Answer{Incidents: []api.Incident{{
+	answer := api.Answer{Incidents: []incident.Incident{{
 		ID: "0123456789abcdef", State: "resolved", Scope: "service", Namespace: "shop", Subject: "a\x1b[2J\u009b\u202eb\nc", Summary: "a\tb\x00\U000e0041", Remedy: "x\ry",
-		Considered: []api.Hypothesis{{Verdict: "workload\n", Holds: "yes", Because: "\a"}}, Nodes: []string{"n\x7f"},
-		Services: []api.Service{{Namespace: "shop", Service: "web\u2028"}}, Evidence: []incident.Evidence{{Text: "e\x1b"}},
+		Considered: []verdict.Considered{{Because: "\a"}}, Nodes: []string{"n\x7f"},
+		Services: []incident.Service{{Namespace: "shop", Name: "web\u2028"}}, Evidence: []incident.Evidence{{Text: "e\x1b"}},
 	}}}
 	answer.AsOf = answer.Incidents[0].Start.AddDate(2000, 0, 0)
 	text, err := json.Marshal(answer)

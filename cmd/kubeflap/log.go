@@ -105,11 +105,11 @@ func (l logReporter) incident(_ time.Time, n incident.Notice) {
 	case incident.Ongoing:
 		message = "incident is still ongoing at the end of the recording"
 	case incident.Ended:
-		about = append(about, "end", stamp(x.End), "seconds", x.End.Sub(x.Start).Seconds())
+		about = append(about, "end", stamp(x.End.Time), "seconds", x.End.Sub(x.Start).Seconds())
 	}
 	l.logger.Info(message, append(about,
 		"nodes", len(x.Nodes)+x.NodesLeftOut, "services", len(x.Services)+x.ServicesLeftOut, "addresses_lost", x.Lost,
-		"outages", x.Outages, "outage_seconds", x.OutageTime.Seconds(), "summary", x.Summary, "remedy", x.Remedy, "waits_for", x.WaitsFor)...)
+		"outages", x.Outages, "outage_seconds", time.Duration(x.OutageTime).Seconds(), "summary", x.Summary, "remedy", x.Remedy, "waits_for", x.WaitsFor)...)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

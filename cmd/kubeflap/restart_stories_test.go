@@ -86,12 +86,12 @@ func afterRestart(want, got []incident.Incident, stopped, started float64) strin
 	for _, x := range want {
 		i := slices.IndexFunc(got, func(y incident.Incident) bool { return related(x, y) })
 		// In a long gap, nodes can return and fail again, so only the beginning of an incident is certain.
-		uncertain := started-stopped > 20 && second(x.Start) < stopped && (x.End.IsZero() || second(x.End) > stopped-1)
+		uncertain := started-stopped > 20 && second(x.Start) < stopped && (x.End.IsZero() || second(x.End.Time) > stopped-1)
 		switch {
 		case beganInGap(x.Start):
 		case i < 0:
 			bad = append(bad, "missing: "+described(x))
-		case !uncertain && (got[i].Verdict != x.Verdict || !sameStart(got[i].Start, x.Start) || !inGap(x.End) && !got[i].End.Equal(x.End)):
+		case !uncertain && (got[i].Verdict != x.Verdict || !sameStart(got[i].Start, x.Start) || !inGap(x.End.Time) && !got[i].End.Equal(x.End.Time)):
 			bad = append(bad, fmt.Sprintf("got %s, want %s", described(got[i]), described(x)))
 		}
 	}

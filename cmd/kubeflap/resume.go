@@ -129,7 +129,7 @@ func (p *pipeline) breakWatches(last time.Time) {
 	p.incidents.Notices(last)
 	p.incidents.Notices(last)
 	for _, x := range p.incidents.Overview(last) {
-		if x.State != incident.StateResolved {
+		if !x.State.IsFinal() {
 			p.continued = append(p.continued, x.ID)
 		}
 	}
@@ -170,7 +170,7 @@ func (p *pipeline) saveRevised(t time.Time) {
 	var changed []incident.Incident
 	changed, p.cursor = p.incidents.Changed(t, p.cursor)
 	for _, x := range changed {
-		if x.State != incident.StateResolved {
+		if !x.State.IsFinal() {
 			continue
 		}
 		if whole, ok := p.incidents.Incident(t, x.ID); ok {
@@ -201,7 +201,7 @@ func (p *pipeline) withEarlier(current []incident.Incident) (all []incident.Inci
 	slices.SortStableFunc(current, func(a, b incident.Incident) int { return incident.Compare(&a, &b) })
 	kept := min(len(current), p.settings.incidents)
 	for _, x := range current[kept:] {
-		displaced.Add(incident.Displaced{Count: 1, Until: cmp.Or(x.End, x.Start)})
+		displaced.Add(incident.Displaced{Count: 1, Until: cmp.Or(x.End.Time, x.Start)})
 	}
 	return current[:kept], displaced
 }

@@ -21,16 +21,16 @@ func (x *pageIncident) essence(begin time.Time, name func(string) string) string
 	}
 	var services, considered []string
 	for _, v := range x.Services {
-		services = append(services, v.Namespace+"/"+v.Service)
+		services = append(services, v.String())
 	}
 	for _, c := range x.Considered {
-		considered = append(considered, c.Verdict+"="+c.Holds)
+		considered = append(considered, c.Verdict.String()+"="+c.Holds.String())
 	}
 	text := fmt.Sprintf("%s (%s) of %q from %s", x.Verdict, x.Cause, names(x.Nodes), x.Start.Sub(begin))
 	if x.Scope != "control_plane" && x.Scope != "node" {
 		text += " " + name(x.Namespace+"/"+x.Subject)
 	}
-	if x.End != nil {
+	if !x.End.IsZero() {
 		text += fmt.Sprintf(" to %s", x.End.Sub(begin))
 	}
 	return fmt.Sprintf("%s %q %q %t", text, names(services), considered, x.Withdrawn != "")
@@ -155,7 +155,7 @@ func (x *robustStory) withoutEvidence(t *testing.T, want [][]pageIncident) {
 	last, tried := want[len(want)-1], map[*evidence]bool{}
 	for i := range last {
 		y := &last[i]
-		if y.Withdrawn != "" || y.Verdict == "undecided" {
+		if y.Withdrawn != "" || y.Verdict.String() == "undecided" {
 			continue
 		}
 		by := y.decidedBy()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
@@ -97,7 +99,7 @@ func checkSentences(t *testing.T, p *pipeline) {
 }
 
 // sentencesOf returns all sentences about an incident.
-func sentencesOf(x *api.Incident) []string {
+func sentencesOf(x *incident.Incident) []string {
 	all := append([]string{x.Summary, x.Remedy, x.Hit()}, x.Figures()...)
 	for _, h := range x.Considered {
 		all = append(all, h.Because)
@@ -133,13 +135,10 @@ func checkNumbers(t *testing.T, where, text string, nodes int) {
 }
 
 // checkDurations checks that nothing in an incident lasted longer than the time from its first observation to its end.
-func checkDurations(t *testing.T, x *api.Incident, now time.Time) {
+func checkDurations(t *testing.T, x *incident.Incident, now time.Time) {
 	t.Helper()
 	const monitorPeriod = 5 * time.Second
-	from, to := x.Start.Add(-seconds(x.Numbers.GracePeriod)-monitorPeriod), now // an incident begins after the grace period
-	if x.End != nil {
-		to = *x.End
-	}
+	from, to := x.Start.Add(-time.Duration(x.Numbers.GracePeriod)-monitorPeriod), cmp.Or(x.End.Time, now) // an incident begins after the grace period
 	for _, e := range x.Evidence {
 		if e.Time.Before(from) {
 			from = e.Time

@@ -62,15 +62,15 @@ func (r *revisions) checkEntries(w *storyWatcher, x *pageIncident) {
 
 func (r *revisions) checkVerdict(w *storyWatcher, x *pageIncident) {
 	before, known := r.verdicts[x.ID]
-	revised := !known || before.verdict == x.Verdict || x.Withdrawn != ""
+	revised := !known || before.verdict == x.Verdict.String() || x.Withdrawn != ""
 	for _, e := range x.Evidence {
-		revised = revised || e.Time.After(before.read) && strings.HasPrefix(e.Text, "the verdict was revised from "+before.verdict+" to "+x.Verdict)
+		revised = revised || e.Time.After(before.read) && strings.HasPrefix(e.Text, "the verdict was revised from "+before.verdict+" to "+x.Verdict.String())
 	}
 	if !revised && w.cluster.now.Sub(before.read) > revisedWithin {
 		w.t.Errorf("at %g: %s: the verdict was %s at %s, and no revision since then is shown: %v", w.cluster.second(), x, before.verdict, before.read.Format(time.TimeOnly), x.Evidence)
 		revised = true
 	}
 	if revised {
-		r.verdicts[x.ID] = shownVerdict{x.Verdict, w.cluster.now}
+		r.verdicts[x.ID] = shownVerdict{x.Verdict.String(), w.cluster.now}
 	}
 }

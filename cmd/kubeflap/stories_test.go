@@ -105,7 +105,7 @@ func (w *storyWatcher) runUntil(second float64) {
 }
 
 // pageIncident is an incident of the API.
-type pageIncident struct{ api.Incident }
+type pageIncident struct{ incident.Incident }
 
 // incidents returns the incidents from the API.
 func (w *storyWatcher) incidents() []pageIncident {
@@ -132,9 +132,9 @@ func (x *pageIncident) String() string {
 		return "withdrawn"
 	}
 	if x.Scope == "control_plane" || x.Scope == "node" {
-		return x.Verdict + " " + strings.ReplaceAll(strings.Join(x.Nodes, ","), "node-", "")
+		return x.Verdict.String() + " " + strings.ReplaceAll(strings.Join(x.Nodes, ","), "node-", "")
 	}
-	return x.Verdict + " " + x.Namespace + "/" + x.Subject
+	return x.Verdict.String() + " " + x.Namespace + "/" + x.Subject
 }
 
 func textOf(all []pageIncident) string {
@@ -162,16 +162,16 @@ func (w *storyWatcher) verdictMetrics(all []pageIncident) (got, want string) {
 	}
 	for i := range all {
 		x := &all[i]
-		if x.Withdrawn != "" || x.State == "resolved" && w.cluster.now.Sub(*x.End) > 10*time.Minute {
+		if x.Withdrawn != "" || x.State == "resolved" && w.cluster.now.Sub(x.End.Time) > 10*time.Minute {
 			continue
 		}
 		if x.Scope == "control_plane" || x.Scope == "node" {
 			for _, n := range x.Nodes {
-				should = append(should, n+"="+x.Verdict)
+				should = append(should, n+"="+x.Verdict.String())
 			}
 		}
 		for _, v := range x.Services {
-			should = append(should, v.Namespace+"/"+v.Service+"="+x.Verdict)
+			should = append(should, v.String()+"="+x.Verdict.String())
 		}
 	}
 	slices.Sort(have)
@@ -243,7 +243,7 @@ func (x *scenario) between(next int) (allowed []string) {
 // checkVerdicts checks that the page shows only the allowed verdicts.
 func (x *scenario) checkVerdicts(w *storyWatcher, all []pageIncident, allowed []string) {
 	for i := range all {
-		switch v := all[i].Verdict; {
+		switch v := all[i].Verdict.String(); {
 		case all[i].Withdrawn != "":
 		case !slices.Contains(allowed, v):
 			w.t.Errorf("at %g: %s, want one of %q: %v", w.cluster.second(), &all[i], allowed, all[i].Considered)

@@ -117,11 +117,11 @@ func incidentLine(n incident.Notice) string {
 		if x.Withdrawn != "" {
 			return "<<< " + x.Summary
 		}
-		return fmt.Sprintf("<<< RESOLVED after %s: %s Verdict: %s.", phrase.Duration(x.End.Sub(x.Start)), x.Summary, x.Words())
+		return fmt.Sprintf("<<< RESOLVED after %s: %s Verdict: %s.", phrase.Duration(x.End.Sub(x.Start)), x.Summary, x.VerdictText)
 	case incident.Merged:
 		return fmt.Sprintf("<<< MERGED: %s %s is part of the incident of the %s", x.Scope, x.Subject, n.IntoSubject)
 	case incident.Ongoing, incident.Dropped:
-		return fmt.Sprintf("<<< STILL %s: %s Verdict: %s.", strings.ToUpper(string(x.State)), x.Summary, x.Words())
+		return fmt.Sprintf("<<< STILL %s: %s Verdict: %s.", strings.ToUpper(string(x.State)), x.Summary, x.VerdictText)
 	}
-	return fmt.Sprintf(">>> INCIDENT: %s Verdict: %s.", x.Summary, x.Words())
+	return fmt.Sprintf(">>> INCIDENT: %s Verdict: %s.", x.Summary, x.VerdictText)
 }

@@ -23,7 +23,7 @@ func TestARestartAmongWeakNodesChangesNoVerdict(t *testing.T) {
 			r.runUntil(last.at)
 			var all []pageIncident
 			for _, x := range web.Answer([]web.Cluster{r.pipeline.cluster("")}, &api.Query{}).Incidents {
-				if x.Verdict == verdict.SharedPath.String() {
+				if x.Verdict == verdict.SharedPath {
 					all = append(all, pageIncident{x})
 				}
 			}

@@ -3,7 +3,6 @@ package advice
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
@@ -11,12 +10,12 @@ import (
 // Window counts the mistakes of a client that applies endpoint updates in batches. Length is the time for which the
 // client collects the updates of a batch.
 type Window struct {
-	Length time.Duration
+	Length phrase.Seconds `json:"seconds"`
 	// Bounces is the number of addresses that the client would have put back and removed again.
-	Bounces int
+	Bounces int `json:"bounces"`
 	// StaleReadds is the number of addresses that the client would have put back although their container was being
 	// replaced.
-	StaleReadds int
+	StaleReadds int `json:"stale_readds"`
 }
 
 // batchPeriods names the kube-controller-manager flags that batch EndpointSlice and Endpoints updates.
@@ -45,9 +44,9 @@ func windowRemedy(windows []Window) string {
 	}
 	text := ""
 	if i < len(windows) {
-		text = fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s, or let the clients batch endpoint updates for %[2]s. These addresses are then removed in one update.", batchPeriods, phrase.Duration(windows[i].Length))
+		text = fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s, or let the clients batch endpoint updates for %[2]s. These addresses are then removed in one update.", batchPeriods, windows[i].Length)
 	} else {
-		text = fmt.Sprintf("Batching for up to %s, by %s or in the clients, is no substitute for the gate.", phrase.Duration(windows[i-1].Length), batchPeriods)
+		text = fmt.Sprintf("Batching for up to %s, by %s or in the clients, is no substitute for the gate.", windows[i-1].Length, batchPeriods)
 	}
 	return text + staleText(windows) + bounceText(windows)
 }
@@ -66,7 +65,7 @@ func staleText(windows []Window) string {
 			count = fmt.Sprint(w.StaleReadds)
 		}
 		if w.Length > 0 {
-			with = "with batches of " + phrase.Duration(w.Length)
+			with = "with batches of " + w.Length.String()
 		}
 		if w.StaleReadds > 0 || i == hiding {
 			by = append(by, count+" "+with)
@@ -82,11 +81,11 @@ func bounceText(windows []Window) string {
 	case windows[0].Bounces == 0:
 		return ""
 	case i == len(windows):
-		return fmt.Sprintf(" Batching updates for up to %s would not have hidden %s.", phrase.Duration(windows[i-1].Length), the(windows[0].Bounces))
+		return fmt.Sprintf(" Batching updates for up to %s would not have hidden %s.", windows[i-1].Length, the(windows[0].Bounces))
 	}
-	s := fmt.Sprintf(" Clients that batch updates for %s would not have noticed %s", phrase.Duration(windows[i].Length), the(windows[0].Bounces))
+	s := fmt.Sprintf(" Clients that batch updates for %s would not have noticed %s", windows[i].Length, the(windows[0].Bounces))
 	if w := windows[i-1]; i > 1 {
-		s += fmt.Sprintf("; clients that batch for %s would have put back and removed %s again", phrase.Duration(w.Length), phrase.Count(w.Bounces, "address", "addresses"))
+		s += fmt.Sprintf("; clients that batch for %s would have put back and removed %s again", w.Length, phrase.Count(w.Bounces, "address", "addresses"))
 	}
 	return s + "."
 }

@@ -30,7 +30,7 @@ type Result struct {
 
 // Flap is an incident that should not have happened.
 type Flap struct {
-	api.Incident
+	incident.Incident
 	// Impact is the worst effect in the period, such as "shop/web: no ready address for 41s". Weight orders flaps.
 	Impact string
 	weight time.Duration
@@ -47,7 +47,7 @@ func Judge(answer *api.Answer, from, to time.Time, a *Allowances) *Result {
 	r := &Result{From: from, To: to, AllowedBlind: seconds(a.BlindSeconds), Missing: answer.Coverage.Missing(from)}
 	for i := range answer.Incidents {
 		x := &answer.Incidents[i]
-		if x.Withdrawn != "" || x.Start.After(to) || x.End != nil && x.End.Before(from) {
+		if x.Withdrawn != "" || x.Start.After(to) || !x.End.IsZero() && x.End.Before(from) {
 			continue
 		}
 		p := period{from, to, x, a}
@@ -70,14 +70,14 @@ func Judge(answer *api.Answer, from, to time.Time, a *Allowances) *Result {
 // period is the part of an incident in a period.
 type period struct {
 	from, to time.Time
-	*api.Incident
+	*incident.Incident
 	*Allowances
 }
 
 // continues reports whether something failed in the period. An incident that began earlier can end in it.
 func (p *period) continues() bool {
-	return p.SpansLeftOut > 0 || slices.ContainsFunc(p.Timeline, func(s api.Span) bool {
-		return !s.Start.Before(p.from) && !s.Start.After(p.to) && s.Lane != string(incident.TrackBlind)
+	return p.SpansLeftOut > 0 || slices.ContainsFunc(p.Timeline, func(s incident.Span) bool {
+		return !s.Start.Before(p.from) && !s.Start.After(p.to) && s.Track != incident.TrackBlind
 	})
 }
 
@@ -90,20 +90,20 @@ func (p *period) worst() (worst *Flap) {
 	}
 	calm, accepted := p.isCalm(), false
 	for _, s := range p.Services {
-		name := s.Namespace + "/" + s.Service
-		switch down := p.lasted(incident.TrackOutage, name, s.OutageSeconds); {
-		case p.ignores(s.Namespace, s.Service) || p.Planned && isExpected(&s):
+		name := s.String()
+		switch down := p.lasted(incident.TrackOutage, name, time.Duration(s.OutageTime)); {
+		case p.ignores(s.Namespace, s.Name) || p.Planned && isExpected(&s):
 			accepted = true
 		case s.Outages > 0 && down > seconds(p.ServiceSeconds):
 			add(down, "%s: no ready address for %s", name, phrase.Duration(down))
 		case calm || p.ServiceSeconds > 0:
 			accepted = true
-		case s.AddressesLost > 0:
-			add(0, "%s: %s lost", name, phrase.Count(s.AddressesLost, "ready address", "ready addresses"))
+		case s.Lost > 0:
+			add(0, "%s: %s lost", name, phrase.Count(s.Lost, "ready address", "ready addresses"))
 		}
 	}
 	for _, node := range p.Nodes {
-		if !incident.Scope(p.Scope).HasNodes() { // the nodes only say where the pods ran
+		if !p.Scope.HasNodes() { // the nodes only say where the pods ran
 			break
 		}
 		switch unready := p.lasted(incident.TrackNode, node, 0); {
@@ -126,55 +126,55 @@ func (p *period) worst() (worst *Flap) {
 // isCalm reports whether the incident is a planned departure, or a roll-out or another replacement of pods. They are
 // accepted while another address is ready.
 func (p *period) isCalm() bool {
-	return p.Planned && (p.Verdict == verdict.Planned.String() || p.Cause == cause.PodDeleted.String() && p.Outages > 0)
+	return p.Planned && (p.Verdict == verdict.Planned || p.Cause == cause.PodDeleted && p.Outages > 0)
 }
 
 // isExpected reports whether all outages of a Service were meant to be: nobody wanted pods, or it had a single address,
 // which was replaced.
-func isExpected(s *api.Service) bool {
+func isExpected(s *incident.Service) bool {
 	switch s.OutageClass {
 	case cause.ScaledToZero.String():
 		return true
 	case cause.Planned.String(), cause.Rollout.String():
-		return !s.Down && s.AddressesLost <= s.Outages
+		return !s.Down && s.Lost <= s.Outages
 	}
 	return false
 }
 
 // lasted returns how long an object was in the given state in the period. If the timeline is not complete, it returns the
 // total of the incident.
-func (p *period) lasted(lane incident.Track, name string, total float64) (d time.Duration) {
+func (p *period) lasted(lane incident.Track, name string, total time.Duration) (d time.Duration) {
 	if p.SpansLeftOut > 0 && total > 0 {
-		return seconds(total)
+		return total
 	}
 	for _, s := range p.Timeline {
-		if s.Lane == string(lane) && s.Name == name {
-			d += within(s.Start, s.End, p.from, p.to)
+		if s.Track == lane && s.Name == name {
+			d += within(s.Start, s.End.Time, p.from, p.to)
 		}
 	}
 	return d
 }
 
 // within returns the part of a span between two times. A span without an end lasts.
-func within(start time.Time, end *time.Time, from, to time.Time) time.Duration {
-	if end != nil && end.Before(to) {
-		to = *end
+func within(start, end, from, to time.Time) time.Duration {
+	if !end.IsZero() && end.Before(to) {
+		to = end
 	}
 	return max(min(to.Sub(start), to.Sub(from)), 0)
 }
 
 // findBlindness adds up the time for which each resource was not watched.
 func (r *Result) findBlindness(c *api.Coverage) {
-	since := cmp.Or(c.Since, &r.To)
+	since := cmp.Or(c.Since.Time, r.To)
 	before, blind := within(r.From, since, r.From, r.To), map[string]time.Duration{"all resources": 0}
 	for _, g := range c.Gaps {
 		for _, resource := range g.Resources {
-			blind[resource] += within(g.From, g.To, r.From, r.To)
+			blind[resource] += within(g.From, g.To.Time, r.From, r.To)
 		}
 	}
 	for _, x := range c.NotWatched {
 		if blind[x.Resource] == 0 {
-			blind[x.Resource] = within(*cmp.Or(x.Since, &r.From), nil, r.From, r.To)
+			blind[x.Resource] = within(cmp.Or(x.Since.Time, r.From), time.Time{}, r.From, r.To)
 		}
 	}
 	for resource, d := range blind {

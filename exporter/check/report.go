@@ -69,7 +69,7 @@ func (x *Flap) why() string {
 }
 
 // words returns the words of a label value.
-func words(label string) string { return strings.ReplaceAll(label, "_", " ") }
+func words(label fmt.Stringer) string { return strings.ReplaceAll(label.String(), "_", " ") }
 
 // test is a test case of a JUnit report.
 type test struct {

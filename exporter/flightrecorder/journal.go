@@ -82,7 +82,7 @@ func (j *Journal) parse(text []byte, now time.Time) (damaged int) {
 		case err == nil && x.ID != "":
 			j.keep(&entry{x, true})
 			if unknown {
-				unknown, j.lostUntil = false, x.End
+				unknown, j.lostUntil = false, x.End.Time
 			}
 		case bytes.HasSuffix(line, []byte("\n")):
 			damaged++
@@ -100,7 +100,7 @@ func (j *Journal) keep(x *entry) {
 	j.kept = slices.DeleteFunc(j.kept, func(y *entry) bool { return y.ID == x.ID || slices.Contains(x.Also, y.ID) })
 	j.kept = append(j.kept, x)
 	for len(j.kept) > j.size {
-		j.displaced.Add(incident.Displaced{Count: 1, Until: j.kept[0].End})
+		j.displaced.Add(incident.Displaced{Count: 1, Until: j.kept[0].End.Time})
 		j.kept = slices.Delete(j.kept, 0, 1)
 	}
 }
@@ -110,7 +110,7 @@ func (j *Journal) keep(x *entry) {
 func (j *Journal) Add(x incident.Incident) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if slices.ContainsFunc(j.kept, func(y *entry) bool { return y.ID == x.ID && y.Verdict == x.Verdict && y.End.Equal(x.End) }) {
+	if slices.ContainsFunc(j.kept, func(y *entry) bool { return y.ID == x.ID && y.Verdict == x.Verdict && y.End.Equal(x.End.Time) }) {
 		return false
 	}
 	j.keep(&entry{Incident: x})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -27,10 +28,10 @@ func at(minutes float64) time.Time { return noon.Add(time.Duration(minutes * flo
 // ended returns a resolved incident of a node.
 func ended(n int) incident.Incident {
 	return incident.Incident{
-		ID: fmt.Sprintf("%016d", n), Start: at(float64(n)), End: at(float64(n) + 0.5), State: incident.StateResolved, Cause: cause.NodeHeartbeatLost, Scope: incident.ScopeNode,
+		ID: fmt.Sprintf("%016d", n), Start: at(float64(n)), End: phrase.Time{Time: at(float64(n) + 0.5)}, State: incident.StateResolved, Cause: cause.NodeHeartbeatLost, Scope: incident.ScopeNode,
 		Subject: "node-1", Nodes: []string{"node-1"}, Counts: incident.Counts{Lost: 2},
-		Services: []incident.Service{{Namespace: "shop", Name: "web", Lost: 2, Outages: 1, OutageTime: time.Minute}},
-		Decision: verdict.Decision{Verdict: verdict.Node, Considered: []verdict.Considered{{Verdict: verdict.Node, Holds: verdict.Yes, Because: "the others were in time"}}},
+		Services: []incident.Service{{Namespace: "shop", Name: "web", Lost: 2, Outages: 1, OutageTime: phrase.Seconds(time.Minute)}},
+		Verdict:  verdict.Node, Considered: []verdict.Considered{{Verdict: verdict.Node, Holds: verdict.Yes, Because: "the others were in time"}},
 		Evidence: []incident.Evidence{{Time: at(1), Until: at(1), Count: 1, Text: "no heartbeat of node-1"}}, Summary: "Node node-1 sent no heartbeat.",
 	}
 }

@@ -15,37 +15,38 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Outline fills in the counts, the nodes and the Services of an incident as of now.
-func (f *Facts) Outline(x *Incident, now time.Time) {
-	x.Cause, x.Scope, x.Namespace, x.Subject = f.mainCause(), f.Scope(), f.Namespace, f.Name
-	x.Counts = f.Counts
-	x.Nodes = slices.Sorted(slices.Values(f.nodes.keys[:min(MaxNodes, len(f.nodes.keys))]))
+// Outline returns an incident as of now, without its times, and without evidence and texts.
+func (f *Facts) Outline(d verdict.Decision, now time.Time) Incident {
+	x := Incident{
+		Cause: f.mainCause(), Scope: f.Scope(), Namespace: f.Namespace, Subject: f.Name, NodeCounts: f.NodeCounts, Counts: f.Counts,
+		Verdict: d.Verdict, VerdictText: d.Words(), Considered: d.Considered, Command: d.Command, etcd: d.Etcd,
+		Nodes: append([]string{}, f.nodes.keys[:min(MaxNodes, len(f.nodes.keys))]...), Services: []Service{}, Evidence: []Evidence{}, Timeline: []Span{},
+	}
+	slices.Sort(x.Nodes)
 	x.NodesLeftOut = f.nodes.len() - len(x.Nodes)
 	for e, since := range f.Open {
 		if e.kind == openOutage {
-			x.OutageTime += max(now.Sub(since), 0)
+			x.OutageTime += phrase.Seconds(max(now.Sub(since), 0))
 		}
 	}
 	for _, s := range f.effects.keys[:min(MaxServices, len(f.effects.keys))] {
-		e := *f.effects.of[s]
-		if since, down := f.Open[OpenOutage(s)]; down {
-			lasted := max(now.Sub(since), 0)
-			e.Down, e.OutageTime, e.AtLeast, e.AtMost = true, e.OutageTime+lasted, e.AtLeast+lasted, e.AtMost+lasted
-		}
-		x.Services = append(x.Services, e)
+		since, down := f.Open[OpenOutage(s)]
+		x.Services = append(x.Services, f.effects.of[s].asOf(now, since, down))
 	}
 	x.ServicesLeftOut = f.effects.len() - len(x.Services)
 	slices.SortFunc(x.Services, func(a, b Service) int {
 		return cmp.Or(cmp.Compare(b.OutageTime, a.OutageTime), cmp.Compare(b.Lost, a.Lost),
 			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
+	return x
 }
 
 // Describe fills in the evidence and the texts of an incident as of now. The parameter g holds the facts that determine
 // the recommended grace period.
 func (f *Facts) Describe(x *Incident, g advice.GracePeriod, now time.Time) {
+	defer x.setFirstStep()
 	x.Evidence, x.EvidenceLeftOut = f.Evidence.described(), f.Evidence.dropped
-	x.Timeline, x.SpansLeftOut = f.Timeline.described(x.End), f.Timeline.dropped
+	x.Timeline, x.SpansLeftOut = f.Timeline.described(x.End.Time), f.Timeline.dropped
 	x.Numbers = f.numbers(x, g, now)
 	if x.Withdrawn != "" {
 		x.Summary = "Withdrawn: " + x.Withdrawn + ". The heartbeats of " + phrase.Count(f.nodes.len(), "node", "nodes") + " were on time."
@@ -63,13 +64,13 @@ func (f *Facts) Describe(x *Incident, g advice.GracePeriod, now time.Time) {
 func (f *Facts) numbers(x *Incident, g advice.GracePeriod, now time.Time) (n Numbers) {
 	switch {
 	case f.IsAboutNodes():
-		n.GracePeriod, n.LongestInterval = g.Period, f.longest(now, g.Period)
+		n.GracePeriod, n.LongestInterval = phrase.Seconds(g.Period), phrase.Seconds(f.longest(now, g.Period))
 		x.Numbers = n
 		n.LongestAtLeast = n.LongestInterval > 0 && f.atLeast(x) != ""
-		n.RecommendedGracePeriod = lostNodes(f, x, g, now).Recommended()
+		n.RecommendedGracePeriod = phrase.Seconds(lostNodes(f, x, g, now).Recommended())
 	case f.Cause == cause.InPlaceUpdate:
 		for i, window := range transition.Windows() {
-			n.Windows = append(n.Windows, advice.Window{Length: window, Bounces: f.ConsumerBounces[i], StaleReadds: f.StaleReadds[i]})
+			n.Windows = append(n.Windows, advice.Window{Length: phrase.Seconds(window), Bounces: f.ConsumerBounces[i], StaleReadds: f.StaleReadds[i]})
 		}
 	}
 	return n
@@ -84,7 +85,7 @@ func (f *Facts) remedy(x *Incident, g advice.GracePeriod, now time.Time) string 
 	if x.Verdict == verdict.Planned {
 		// At least one of several outages lasts as long as the average.
 		return a.PlannedRemedy(f.announcedBy, slices.ContainsFunc(x.Services, func(s Service) bool {
-			return s.Outages > 0 && s.OutageTime >= time.Duration(s.Outages)*cause.FinalAfter
+			return s.Outages > 0 && time.Duration(s.OutageTime) >= time.Duration(s.Outages)*cause.FinalAfter
 		}))
 	}
 	a.Windows, a.Pending = x.Numbers.Windows, x.State == StatePending || a.Pending && f.Cause == cause.ManualWrite
@@ -97,7 +98,7 @@ func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advic
 		Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: f.nodes.len(), KnownNodes: f.KnownNodes,
 		NotMarked: f.NotMarked > 0, ClockSetBack: f.Silences.ClocksSetBack(), Upgraded: f.Silences.Upgraded(),
 		NotRecovered: x.State == StateOngoing && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
-		Longest: f.unexplained(x.Numbers.LongestInterval, now), Grace: g, Command: x.Command, Etcd: x.Etcd,
+		Longest: f.unexplained(time.Duration(x.Numbers.LongestInterval), now), Grace: g, Command: x.Command, Etcd: x.etcd,
 		Said: f.told(now), Problems: f.problems,
 		PlanFailed: f.Silences.Any(func(s *silence.Silence) bool { return s.IsOngoing() && s.Lasted(now) > advice.PlannedSilence }),
 	}

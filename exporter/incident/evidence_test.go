@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -120,10 +121,9 @@ func TestTrimKeepsWhatIsShown(t *testing.T) {
 		f.AddNode(fmt.Sprintf("node-%d", i))
 		f.EffectOn(transition.Service{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}).Lost = i
 	}
-	var before, after Incident
-	f.Outline(&before, time.Time{})
+	before := f.Outline(verdict.Decision{}, time.Time{})
 	f.Trim()
-	f.Outline(&after, time.Time{})
+	after := f.Outline(verdict.Decision{}, time.Time{})
 	if !reflect.DeepEqual(after, before) || after.NodesLeftOut != 200 || after.ServicesLeftOut != 250 {
 		t.Errorf("after:\n%+v\nbefore:\n%+v", after, before)
 	}

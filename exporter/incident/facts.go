@@ -31,6 +31,7 @@ type Facts struct {
 
 	// KnownNodes is the number of nodes in the cluster.
 	KnownNodes int
+	NodeCounts
 	Counts
 	// LostAgain counts the addresses that were lost more than once. TurnedUnknown counts how often a node's Ready
 	// condition became Unknown.
@@ -208,8 +209,7 @@ func (f *Facts) Take(from *Facts) {
 		f.Timeline.add(s, firstSpans, lastSpans)
 	}
 	maps.Copy(f.Open, from.Open)
-	f.Lost, f.Bounces = f.Lost+from.Lost, f.Bounces+from.Bounces
-	f.Outages, f.OutageTime = f.Outages+from.Outages, f.OutageTime+from.OutageTime
+	f.Counts.take(from.Counts)
 	f.Turned, f.TurnedUnknown = f.Turned+from.Turned, f.TurnedUnknown+from.TurnedUnknown
 	f.Found, f.FoundUnknown = f.Found+from.Found, f.FoundUnknown+from.FoundUnknown
 	f.NotMarked, f.Evicted = f.NotMarked+from.NotMarked, f.Evicted+from.Evicted

@@ -10,7 +10,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -43,13 +42,24 @@ const (
 	// StateResolved means that the incident is over: everything has stayed recovered, or newer incidents have displaced
 	// this one.
 	StateResolved State = "resolved"
+	// StateWithdrawn means that the incident did not really happen: the heartbeats were on time, but the watch delivered
+	// them late.
+	StateWithdrawn State = "withdrawn"
 )
 
 // States returns all states.
-func States() []State { return []State{StateOngoing, StatePending, StateRecovered, StateResolved} }
+func States() []State {
+	return []State{StateOngoing, StatePending, StateRecovered, StateResolved, StateWithdrawn}
+}
 
 // String returns the state as all outputs have it.
 func (s State) String() string { return string(s) }
+
+// IsOpen reports whether something is broken, or about to be.
+func (s State) IsOpen() bool { return s == StateOngoing || s == StatePending }
+
+// IsFinal reports whether later failures belong to another incident.
+func (s State) IsFinal() bool { return s == StateResolved || s == StateWithdrawn }
 
 // MaxNodes and MaxServices are the maximum lengths of an incident's lists of nodes and Services.
 const (
@@ -57,53 +67,81 @@ const (
 	MaxServices = 50
 )
 
-// Incident is a copy of an incident at a point in time.
+// Incident is the state of an incident at a point in time. It is also the incident of the API document, which the page,
+// the terminal and all other outputs print. Future versions may add fields to its JSON, but will not remove fields or
+// change their meaning.
 type Incident struct {
 	// ID never changes. It is derived from the API write that started the incident. The field Also lists the IDs of
 	// incidents that were merged into this one, and the IDs by which other replicas may show this one.
-	ID   string
-	Also []string
-	// Start is the time at which the incident began. End is the time by which everything had recovered, or zero.
-	Start, End time.Time
-	State      State
-	Cause      cause.Cause
-	Scope      Scope
+	ID   string   `json:"id"`
+	Also []string `json:"also,omitempty"`
+	// Cluster is empty if there is only one cluster.
+	Cluster string `json:"cluster,omitempty"`
+	State   State  `json:"state"`
+	// Start is the time at which the incident began. End is the time by which everything had recovered, or zero. Duration
+	// ends at the current time if End is zero.
+	Start    time.Time       `json:"start"`
+	End      phrase.Time     `json:"end"`
+	Duration phrase.Seconds  `json:"duration_seconds"`
+	Cause    cause.Cause     `json:"cause"`
+	Verdict  verdict.Verdict `json:"verdict"`
+	// VerdictText is the verdict in plain words. Considered holds the hypotheses that were considered.
+	VerdictText string               `json:"verdict_text"`
+	Considered  []verdict.Considered `json:"considered"`
+	// Withdrawn is the reason why the incident was withdrawn, or empty if it was not.
+	Withdrawn string `json:"withdrawn,omitempty"`
+	Scope     Scope  `json:"scope"`
 	// Subject is the name of the node, workload, Service or control-plane component. Namespace is empty if the subject
 	// has no namespace.
-	Namespace, Subject string
-	// Nodes and Services list the affected nodes and Services. Both lists have a maximum length. NodesLeftOut and
-	// ServicesLeftOut count the omitted items.
-	Nodes           []string
-	NodesLeftOut    int
-	Services        []Service
-	ServicesLeftOut int
-	Counts
-	Numbers Numbers
-	// Decision holds the verdict and the hypotheses that were considered.
-	verdict.Decision
-	// Evidence is sorted by time. Evidence and Timeline have a maximum length. EvidenceLeftOut and SpansLeftOut count
-	// the omitted items.
-	Evidence        []Evidence
-	EvidenceLeftOut int
-	Timeline        []Span
-	SpansLeftOut    int
-	Summary, Remedy string
+	Namespace string `json:"namespace,omitempty"`
+	Subject   string `json:"subject"`
+	Summary   string `json:"summary"`
+	// FirstStep is the part of Remedy that says what to do first. Command is a command for it, or the one that can
+	// decide an undecided verdict.
+	FirstStep string `json:"first_step"`
+	Command   string `json:"command,omitempty"`
+	Remedy    string `json:"remedy"`
 	// WaitsFor names what keeps the longest ongoing outage going. It is empty if that is unknown.
-	WaitsFor string
-	// Withdrawn is the reason why the incident was withdrawn, or empty if it was not.
-	Withdrawn string
+	WaitsFor string `json:"waits_for,omitempty"`
+	// Nodes and Services list the affected nodes and Services. All lists have a maximum length. NodesLeftOut,
+	// ServicesLeftOut, EvidenceLeftOut and SpansLeftOut count the omitted items. Evidence is sorted by time.
+	Nodes        []string `json:"nodes"`
+	NodesLeftOut int      `json:"nodes_left_out,omitempty"`
+	NodeCounts
+	Services        []Service `json:"services"`
+	ServicesLeftOut int       `json:"services_left_out,omitempty"`
+	Counts
+	Numbers         Numbers    `json:"numbers"`
+	Evidence        []Evidence `json:"evidence"`
+	EvidenceLeftOut int        `json:"evidence_left_out,omitempty"`
+	Timeline        []Span     `json:"timeline"`
+	SpansLeftOut    int        `json:"timeline_left_out,omitempty"`
+
+	// See verdict.Decision.
+	etcd bool
 }
 
-// Counts holds what an incident's nodes and Services have suffered.
+// NodeCounts holds what happened to an incident's nodes.
+type NodeCounts struct {
+	// Turned is the number of times that a node's Ready condition became False or Unknown.
+	Turned int `json:"node_transitions"`
+	// Evicted is the number of pods evicted from nodes that were not Ready.
+	Evicted int `json:"pods_evicted"`
+}
+
+// Counts holds what Services have suffered.
 type Counts struct {
 	// Lost counts how often a Service lost a ready address. Bounces counts how often a lost address became ready again.
-	// Outages counts the outages, and OutageTime is their total duration.
-	Lost, Bounces, Outages int
-	OutageTime             time.Duration
-	// Turned is the number of times that a node's Ready condition became False or Unknown.
-	Turned int
-	// Evicted is the number of pods evicted from nodes that were not Ready.
-	Evicted int
+	// Outages counts the outages, and OutageTime is their total duration, including the current outage.
+	Lost       int            `json:"addresses_lost"`
+	Bounces    int            `json:"addresses_back"`
+	Outages    int            `json:"outages"`
+	OutageTime phrase.Seconds `json:"outage_seconds"`
+}
+
+func (c *Counts) take(from Counts) {
+	c.Lost, c.Bounces = c.Lost+from.Lost, c.Bounces+from.Bounces
+	c.Outages, c.OutageTime = c.Outages+from.Outages, c.OutageTime+from.OutageTime
 }
 
 // Compare orders incidents for display: ongoing incidents first, then pending ones, then all others. Within each group,
@@ -123,24 +161,23 @@ func (s State) Rank() int {
 	return 2
 }
 
-// Lasted returns the duration of the incident. If the incident has no end, Lasted returns the time from its start to
-// asOf.
-func (x *Incident) Lasted(asOf time.Time) time.Duration {
-	end := x.End
-	if end.IsZero() {
-		end = asOf
-	}
-	return max(end.Sub(x.Start), 0)
+// SetEnd sets the end and the duration of the incident. The end is zero if the incident is ongoing.
+func (x *Incident) SetEnd(end, now time.Time) {
+	x.End = phrase.Time{Time: end}
+	x.Duration = phrase.Seconds(max(cmp.Or(end, now).Sub(x.Start), 0))
 }
 
 // Interrupt ends the incident for good, because kubeflap stopped watching at t. If something had not recovered, the end
 // is unknown.
 func (x *Incident) Interrupt(t time.Time) {
-	recovered := x.State == StateRecovered || x.State == StateResolved
-	if x.State = StateResolved; recovered {
+	if !x.State.IsOpen() {
+		if !x.State.IsFinal() {
+			x.State = StateResolved
+		}
 		return
 	}
-	x.End = t
+	x.State = StateResolved
+	x.SetEnd(t, t)
 	x.Evidence = append(x.Evidence, Evidence{Time: t.UTC(), Until: t.UTC(), Count: 1, Text: "kubeflap stopped watching"})
 	x.Summary += " kubeflap stopped watching during the incident, so its end is unknown."
 }
@@ -164,44 +201,17 @@ func (d *Displaced) Add(other Displaced) {
 	*d = Displaced{d.Count + other.Count, later(d.Until, other.Until)}
 }
 
-// Numbers holds the settings and measurements that an incident's texts may mention. A number that does not apply to the
-// incident is 0.
+// Numbers holds the settings and measurements on which an incident's remedy is based. A number that does not apply to
+// the incident is 0.
 type Numbers struct {
-	GracePeriod time.Duration
+	GracePeriod phrase.Seconds `json:"grace_period_seconds,omitempty"`
 	// LongestInterval is the longest time between two heartbeats. LongestAtLeast is set if the actual time may be
 	// longer. This is the case if kubeflap's watch was broken when the heartbeats resumed.
-	LongestInterval        time.Duration
-	LongestAtLeast         bool
-	RecommendedGracePeriod time.Duration
+	LongestInterval        phrase.Seconds `json:"longest_heartbeat_interval_seconds,omitempty"`
+	LongestAtLeast         bool           `json:"longest_heartbeat_interval_at_least,omitempty"`
+	RecommendedGracePeriod phrase.Seconds `json:"recommended_grace_period_seconds,omitempty"`
 	// Windows counts the mistakes of simulated clients. Each of these clients uses a different batching window.
-	Windows []advice.Window
-}
-
-// Service describes the effect of an incident on a Service.
-type Service struct {
-	Namespace, Name        string
-	Lost, Bounces, Outages int
-	// OutageTime is the time without any ready address, including the current outage.
-	OutageTime time.Duration
-	// AtLeast and AtMost are the limits of OutageTime if kubeflap did not see when an outage started or ended. Otherwise,
-	// they equal OutageTime.
-	AtLeast, AtMost time.Duration
-	// Classes counts the outages by class. An ongoing one has the class that it began with.
-	Classes [cause.NumClasses]int
-	// Down reports whether the Service currently has no ready address. Wait is what it waits for.
-	Down bool
-	Wait transition.Wait
-}
-
-// take adds the effect of another incident on the Service.
-func (s *Service) take(e *Service) {
-	s.Lost, s.Bounces = s.Lost+e.Lost, s.Bounces+e.Bounces
-	s.Wait = cmp.Or(s.Wait, e.Wait)
-	s.Outages, s.OutageTime = s.Outages+e.Outages, s.OutageTime+e.OutageTime
-	for class, n := range e.Classes {
-		s.Classes[class] += n
-	}
-	s.AtLeast, s.AtMost = s.AtLeast+e.AtLeast, s.AtMost+e.AtMost
+	Windows []advice.Window `json:"consumer_windows,omitempty"`
 }
 
 // Evidence is an observation that was made Count times between Time and Until, which are in UTC.

@@ -29,15 +29,15 @@ func (f *Facts) summary(x *Incident, g advice.GracePeriod, now time.Time) string
 
 // happenedToNodes returns the text for an incident of nodes, without the effect on Services.
 func (f *Facts) happenedToNodes(x *Incident, g advice.GracePeriod, now time.Time) string {
-	grace, longest := "", phrase.Duration(x.Numbers.LongestInterval)
+	grace, longest := "", x.Numbers.LongestInterval.String()
 	if x.Numbers.GracePeriod > 0 {
-		grace = " (grace period " + phrase.Duration(x.Numbers.GracePeriod) + ")"
+		grace = " (grace period " + x.Numbers.GracePeriod.String() + ")"
 	}
 	// Up to the interval of nodes without delays, a node was not silent.
-	measured, nodes := x.Numbers.LongestInterval > g.Undisturbed(), f.nodes.len()
+	measured, nodes := x.Numbers.LongestInterval > phrase.Seconds(g.Undisturbed()), f.nodes.len()
 	switch {
 	case x.Verdict == verdict.GracePeriod:
-		s := "the grace period of " + phrase.Duration(x.Numbers.GracePeriod) + " is as short as the heartbeat interval"
+		s := "the grace period of " + x.Numbers.GracePeriod.String() + " is as short as the heartbeat interval"
 		if x.Numbers.LongestInterval > 0 {
 			s += "; " + phrase.Count(nodes, "node", "nodes") + " exceeded it with intervals of up to " + longest
 		}
@@ -126,7 +126,7 @@ func lossText(x *Incident) string {
 		return ""
 	}
 	worst := x.Services[0]
-	services, whose := worst.Namespace+"/"+worst.Name, ""
+	services, whose := worst.String(), ""
 	if n := len(x.Services) + x.ServicesLeftOut; n > 1 {
 		services, whose = fmt.Sprintf("%d Services", n), services+" "
 	}
@@ -143,7 +143,7 @@ func lossText(x *Incident) string {
 	if worst.Down {
 		had = "has had none for "
 	}
-	return s + " and " + whose + had + phrase.Range(worst.AtLeast, worst.AtMost)
+	return s + " and " + whose + had + worst.DownFor()
 }
 
 // noLossText describes the effect of an incident without a loss.
@@ -210,7 +210,7 @@ func longestUnmarked(left silence.List, now time.Time) (longest time.Duration) {
 // the end of this silence.
 func (f *Facts) atLeast(x *Incident) string {
 	if f.Silences.Any(func(s *silence.Silence) bool {
-		return s.EndedBlind && !s.Ended.IsZero() && s.Ended.Sub(s.Began) > x.Numbers.LongestInterval
+		return s.EndedBlind && !s.Ended.IsZero() && s.Ended.Sub(s.Began) > time.Duration(x.Numbers.LongestInterval)
 	}) {
 		return "at least "
 	}

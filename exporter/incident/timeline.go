@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // These constants limit the number of evidence entries and timeline spans of an incident. The first and the last ones
@@ -15,9 +17,10 @@ const (
 
 // Span is an interval on the timeline. End is zero if the span is ongoing.
 type Span struct {
-	Track      Track
-	Name       string
-	Start, End time.Time
+	Track Track       `json:"lane"`
+	Name  string      `json:"name"`
+	Start time.Time   `json:"start"`
+	End   phrase.Time `json:"end"`
 }
 
 // Track is the row of the timeline to which a Span belongs.
@@ -46,7 +49,7 @@ type Timeline struct{ bounded[*Span] }
 
 // Begin adds an ongoing span.
 func (l *Timeline) Begin(track Track, name string, from time.Time) *Span {
-	s := &Span{Track: track, Name: name, Start: from}
+	s := &Span{Track: track, Name: name, Start: from.UTC()}
 	l.add(s, firstSpans, lastSpans)
 	return s
 }
@@ -54,7 +57,7 @@ func (l *Timeline) Begin(track Track, name string, from time.Time) *Span {
 // Close ends a span, unless s is nil. It always returns nil, so that the caller can write s = s.Close(t).
 func (s *Span) Close(t time.Time) *Span {
 	if s != nil {
-		s.End = t
+		s.End.Time = t
 	}
 	return nil
 }
@@ -79,8 +82,8 @@ func (l *Timeline) described(end time.Time) []Span {
 	all := make([]Span, len(kept))
 	for i, s := range kept {
 		all[i] = *s
-		if x := &all[i]; !end.IsZero() && (x.End.IsZero() || x.End.After(end)) {
-			x.End = later(end, x.Start)
+		if x := &all[i]; !end.IsZero() && (x.End.IsZero() || x.End.Time.After(end)) {
+			x.End.Time = later(end, x.Start)
 		}
 	}
 	return all

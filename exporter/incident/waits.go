@@ -31,8 +31,8 @@ func (f *Facts) WaitEnded(w Waited) {
 // keepsGoing returns what keeps the longest of the ongoing outages going. ok is false if it is unknown.
 func keepsGoing(x *Incident) (service string, w advice.Waiting, ok bool) {
 	for _, s := range x.Services {
-		if s.Down && s.Wait.Kind != "" {
-			return s.Namespace + "/" + s.Name, advice.Waiting{Namespace: s.Namespace, Wait: s.Wait}, true
+		if s.Down && s.wait.Kind != "" {
+			return s.String(), advice.Waiting{Namespace: s.Namespace, Wait: s.wait}, true
 		}
 	}
 	return "", w, false
@@ -44,7 +44,7 @@ func (f *Facts) addWaitRemedy(x *Incident) {
 	_, is, ongoing := keepsGoing(x)
 	waited := ""
 	if w := f.waited; !ongoing {
-		if e := f.effects.of[w.Service]; w.Kind == "" || e == nil || 2*w.Lasted < e.OutageTime || e.OutageTime == 0 {
+		if e := f.effects.of[w.Service]; w.Kind == "" || e == nil || 2*phrase.Seconds(w.Lasted) < e.OutageTime || e.OutageTime == 0 {
 			return
 		}
 		is = advice.Waiting{Namespace: w.Service.Namespace, Wait: w.Wait}

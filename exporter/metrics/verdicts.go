@@ -25,7 +25,7 @@ func verdictRows() []row {
 		single(gauge("kubeflap_incidents", "Ongoing incidents by scope and verdict.", perVerdict, "scope", "verdict"), func(to *Scrape, now *snapshot) {
 			ongoing := map[incident.Resolution]int{}
 			for i := range now.standings.Incidents {
-				if x := &now.standings.Incidents[i]; x.State != incident.StateResolved {
+				if x := &now.standings.Incidents[i]; !x.State.IsFinal() {
 					ongoing[incident.Resolution{Scope: x.Scope, Verdict: x.Verdict}]++
 				}
 			}

@@ -145,9 +145,9 @@ func (a *Answer) UnmarshalText(text []byte) error {
 
 // Considered is a hypothesis with its answer and the deciding fact.
 type Considered struct {
-	Verdict Verdict
-	Holds   Answer
-	Because string
+	Verdict Verdict `json:"verdict"`
+	Holds   Answer  `json:"holds"`
+	Because string  `json:"because"`
 }
 
 // Decision is a verdict and the hypotheses that were considered for it.

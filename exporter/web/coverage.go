@@ -3,6 +3,7 @@ package web
 import (
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -15,28 +16,28 @@ func addCoverage(a *api.Coverage, cluster string, s *State, q *api.Query) {
 	a.GapsLeftOut += s.Coverage.LeftOut
 	for _, g := range s.Coverage.Within(q.From, q.To) {
 		a.Gaps = append(a.Gaps, api.Gap{
-			Cluster: cluster, Resources: g.Resources, From: g.From.UTC(), To: api.TimeOrNull(g.To), Reason: string(g.Reason), MayMiss: g.Missed(),
+			Cluster: cluster, Resources: g.Resources, From: g.From.UTC(), To: phrase.Time{Time: g.To}, Reason: string(g.Reason), MayMiss: g.Missed(),
 		})
 	}
 	if r := s.Recorder; r != nil {
-		a.Recorder = &api.Recorder{Recording: r.Recording, Since: api.TimeOrNull(r.Since), Oldest: api.TimeOrNull(r.Oldest), EventsLost: r.Lost, Gaps: r.Gaps}
+		a.Recorder = &api.Recorder{Recording: r.Recording, Since: phrase.Time{Time: r.Since}, Oldest: phrase.Time{Time: r.Oldest}, EventsLost: r.Lost, Gaps: r.Gaps}
 		if r.Err != nil {
 			a.Recorder.Reason = r.Err.Error()
 		}
 	}
 }
 
-// later returns the later of two times. Null and the zero time are earlier than all others.
-func later(a *time.Time, b time.Time) *time.Time {
-	if a != nil && !b.After(*a) {
-		return a
+// later returns the later of two times. The zero time is earlier than all others.
+func later(a phrase.Time, b time.Time) phrase.Time {
+	if b.After(a.Time) {
+		return phrase.Time{Time: b}
 	}
-	return api.TimeOrNull(b)
+	return a
 }
 
 func notWatched(cluster string, all []watches.Watch) (list []api.NotWatched) {
 	for _, w := range all {
-		list = append(list, api.NotWatched{Cluster: cluster, Resource: w.Resource.String(), Since: api.TimeOrNull(w.Since), Reason: string(w.Reason)})
+		list = append(list, api.NotWatched{Cluster: cluster, Resource: w.Resource.String(), Since: phrase.Time{Time: w.Since}, Reason: string(w.Reason)})
 	}
 	return list
 }

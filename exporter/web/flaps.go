@@ -103,7 +103,7 @@ func viewOf(clusters []Cluster, q api.Query) *flapsPage {
 		view.AsOf = phrase.Moment(answer.AsOf)
 	}
 	view.Coverage, view.GracePeriods = answer.Coverage, answer.GracePeriods
-	view.Before = view.Coverage.Since != nil && !q.From.IsZero() && q.From.Before(*view.Coverage.Since)
+	view.Before = !q.From.IsZero() && q.From.Before(view.Coverage.Since.Time)
 	view.Future = q.From.After(answer.AsOf)
 	view.list(find(every, &q))
 	view.Title = view.title(every)
@@ -113,7 +113,7 @@ func viewOf(clusters []Cluster, q api.Query) *flapsPage {
 // list fills in the incidents that match the query.
 func (p *flapsPage) list(all []clusterIncident) {
 	for _, x := range all {
-		p.Counts[x.State]++
+		p.Counts[x.State.String()]++
 	}
 	p.Total, p.Paging = len(all), pagingOf(p.Query, len(all))
 	shown := slices.Clone(all[p.Paging.First-1 : p.Paging.Last])
@@ -130,7 +130,7 @@ func (p *flapsPage) list(all []clusterIncident) {
 // GraceTable returns the comparison of grace periods in the cluster of an incident about heartbeats, or nil.
 func (p *flapsPage) GraceTable() *controlplane.Table {
 	i := slices.IndexFunc(p.GracePeriods, func(t controlplane.Table) bool { return t.Cluster == p.One.Cluster })
-	if i < 0 || p.One.Cause != cause.NodeHeartbeatLost.String() {
+	if i < 0 || p.One.Cause != cause.NodeHeartbeatLost {
 		return nil
 	}
 	return &p.GracePeriods[i]
@@ -141,7 +141,7 @@ func (p *flapsPage) GraceTable() *controlplane.Table {
 func (p *flapsPage) title(every []clusterIncident) string {
 	ongoing, title := 0, "Incidents · kubeflap"
 	for _, x := range every {
-		if p.Query.MatchesCluster(x.Cluster) && x.State == string(incident.StateOngoing) {
+		if p.Query.MatchesCluster(x.Cluster) && x.State == incident.StateOngoing {
 			ongoing++
 		}
 	}

@@ -37,7 +37,7 @@ func many(n int) *correlate.Log {
 
 // several returns a cluster with one running node incident and 119 ended workload incidents.
 func several(recorded bool) Cluster {
-	node, ended := lostNode("web").Incidents(at(60)), many(119).Incidents(at(6000))
+	node, ended := lostNode("web").Incidents(at(6000)), many(119).Incidents(at(6000))
 	c := clusterWith(append(node, ended...), at(6000))
 	c.Recorded = recorded
 	return c

@@ -7,6 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
@@ -51,8 +52,7 @@ type State struct {
 
 // clusterIncident is an incident with its cluster and the current time in that cluster.
 type clusterIncident struct {
-	*api.Incident
-	outline *incident.Incident
+	*incident.Incident
 	cluster *Cluster
 	asOf    time.Time
 }
@@ -60,7 +60,7 @@ type clusterIncident struct {
 // read returns the outlines of all incidents, sorted by incident.Compare, and the API document without incidents. The
 // document's current time is the latest of any cluster.
 func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterIncident) {
-	answer.Coverage, answer.Incidents = api.Coverage{NotWatched: []api.NotWatched{}, Gaps: []api.Gap{}}, []api.Incident{}
+	answer.Coverage, answer.Incidents = api.Coverage{NotWatched: []api.NotWatched{}, Gaps: []api.Gap{}}, []incident.Incident{}
 	var displaced incident.Displaced
 	for i := range clusters {
 		c := &clusters[i]
@@ -69,8 +69,8 @@ func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterI
 			answer.AsOf = s.AsOf.UTC()
 		}
 		for j := range s.Incidents {
-			x := api.Of(c.Name, s.AsOf, &s.Incidents[j])
-			every = append(every, clusterIncident{&x, &s.Incidents[j], c, s.AsOf})
+			s.Incidents[j].Cluster = c.Name
+			every = append(every, clusterIncident{&s.Incidents[j], c, s.AsOf})
 		}
 		if q.MatchesCluster(c.Name) {
 			addCoverage(&answer.Coverage, c.Name, &s, q)
@@ -78,8 +78,8 @@ func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterI
 			answer.GracePeriods = append(answer.GracePeriods, s.GracePeriods)
 		}
 	}
-	answer.Coverage.IncidentsDropped, answer.Coverage.IncidentsDroppedUntil = displaced.Count, api.TimeOrNull(displaced.Until)
-	slices.SortStableFunc(every, func(a, b clusterIncident) int { return incident.Compare(a.outline, b.outline) })
+	answer.Coverage.IncidentsDropped, answer.Coverage.IncidentsDroppedUntil = displaced.Count, phrase.Time{Time: displaced.Until}
+	slices.SortStableFunc(every, func(a, b clusterIncident) int { return incident.Compare(a.Incident, b.Incident) })
 	return answer, every
 }
 
@@ -87,8 +87,8 @@ func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterI
 // details.
 func (x clusterIncident) complete() clusterIncident {
 	if full, ok := x.cluster.Incident(x.ID); ok {
-		details := api.Of(x.Cluster, x.asOf, &full)
-		x.Incident = &details
+		full.Cluster = x.Cluster
+		x.Incident = &full
 	}
 	return x
 }

@@ -186,7 +186,7 @@ func TestNamesFromTheClusterAreOnlyText(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &answer); err != nil || !utf8.ValidString(text) || strings.ContainsAny(text, "<>\x1b\x00") {
 			t.Errorf("the API answers %v:\n%q", err, text)
 		}
-		if want := strings.ToValidUTF8(name, "\ufffd"); len(answer.Incidents) != 1 || answer.Incidents[0].Services[0].Service != want {
+		if want := strings.ToValidUTF8(name, "\ufffd"); len(answer.Incidents) != 1 || answer.Incidents[0].Services[0].Name != want {
 			t.Errorf("the API changes the name %q:\n%q", want, text)
 		}
 	}
@@ -271,7 +271,7 @@ func TestAPIDocumentationIsFresh(t *testing.T) {
 func TestALinkOpensWhereTheIncidentHasAnotherID(t *testing.T) {
 	log := lostNode("web")
 	s := serverOf(t, clusterOf("", log, at(100)))
-	known := api.Of("", at(100), &log.Incidents(at(100))[0])
+	known := log.Incidents(at(100))[0]
 	path := (&clusterIncident{Incident: &known}).Link()
 	elsewhere := regexp.MustCompile(`id=[^&]*`).ReplaceAllString(path, "id=0123456789abcdef")
 	for what, path := range map[string]string{"its own": path, "another's": elsewhere} {

@@ -1,11 +1,13 @@
 package web
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -17,10 +19,7 @@ func (x *clusterIncident) Drawing() *api.Drawing { return api.Draw(x.Incident, x
 
 // Link returns a link that works at every replica, even at one that started during the incident.
 func (x *clusterIncident) Link() string {
-	link, at := url.Values{"id": {x.ID}}, x.Start
-	if x.End != nil {
-		at = *x.End
-	}
+	link, at := url.Values{"id": {x.ID}}, cmp.Or(x.End.Time, x.Start)
 	if subject := api.SubjectOf(x.Incident); len(subject) <= api.MaxSubject {
 		link.Set("subject", subject)
 		link.Set("at", strconv.FormatInt(at.Unix(), 10))
@@ -37,8 +36,8 @@ func (x *clusterIncident) NodeLink(name string) string {
 }
 
 // ServiceLink returns the link to the incidents of a Service.
-func (x *clusterIncident) ServiceLink(s *api.Service) string {
-	return pageLink(x.encode(url.Values{"namespace": {s.Namespace}, "service": {s.Service}}))
+func (x *clusterIncident) ServiceLink(s incident.Service) string {
+	return pageLink(x.encode(url.Values{"namespace": {s.Namespace}, "service": {s.Name}}))
 }
 
 // Recording returns the link to the incident's recording, or "" if downloads are disabled.
@@ -47,7 +46,7 @@ func (x *clusterIncident) Recording() string {
 		return ""
 	}
 	values := url.Values{"from": {x.Start.Add(-recordedAround).Format(time.RFC3339)}}
-	if x.End != nil {
+	if !x.End.IsZero() {
 		values.Set("to", x.End.Add(recordedAround).Format(time.RFC3339))
 	}
 	return RecordingPath + "?" + values.Encode()

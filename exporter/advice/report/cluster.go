@@ -10,6 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
@@ -90,7 +91,7 @@ func nodesOf(t time.Time, tracker *track.Tracker, incidents *correlate.Log) (all
 func (c *cluster) windows(namespace string) []advice.Window {
 	var all [transition.NumWindows]advice.Window
 	for i, length := range transition.Windows() {
-		all[i].Length = length
+		all[i].Length = phrase.Seconds(length)
 		for _, x := range c.services {
 			if x.Namespace == namespace {
 				all[i].StaleReadds += int(x.StaleReadds[i])

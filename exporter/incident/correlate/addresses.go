@@ -71,7 +71,8 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 		r.LostAgain++
 		l.Show(r)
 	}
-	l.lostAddress(r, x)
+	s := l.named(x.Service)
+	s.loss, s.lossAt = r, x.Time
 	l.Touch(r, x.Time)
 }
 

@@ -21,7 +21,7 @@ func TestOneLateNodeIsAnIncidentOfThatNode(t *testing.T) {
 	s.at(55)
 	x := s.only()
 	is(t, x, incident.StateOngoing, incident.ScopeNode, cause.NodeHeartbeatLost, "node-1")
-	equal(t, "longest interval so far", x.Numbers.LongestInterval, seconds(45))
+	equal(t, "longest interval so far", time.Duration(x.Numbers.LongestInterval), seconds(45))
 
 	s.at(60).returns(50, "node-1").turns("node-1", event.StatusUnknown, event.StatusTrue)
 	equal(t, "state with addresses out", s.only().State, incident.StateOngoing)
@@ -30,9 +30,9 @@ func TestOneLateNodeIsAnIncidentOfThatNode(t *testing.T) {
 	x = s.only()
 	is(t, x, incident.StateRecovered, incident.ScopeNode, cause.NodeHeartbeatLost, "node-1")
 	equal(t, "start", x.Start, zero.Add(seconds(50)))
-	equal(t, "end", x.End, zero.Add(seconds(65)))
+	equal(t, "end", x.End.Time, zero.Add(seconds(65)))
 	equal(t, "lost", x.Lost, 2)
-	equal(t, "recommended: twice the longest interval", x.Numbers.RecommendedGracePeriod, 100*time.Second)
+	equal(t, "recommended: twice the longest interval", time.Duration(x.Numbers.RecommendedGracePeriod), 100*time.Second)
 	if !strings.Contains(x.Remedy, "set the kube-controller-manager's --node-monitor-grace-period to 100s. It is currently 40s, and the longest interval was 50s") {
 		t.Error(x.Remedy)
 	}
@@ -72,7 +72,7 @@ func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
 	equal(t, "one is still out", s.only().State, incident.StateOngoing)
 	s.at(81).returns(63, "node-4")
 	x = s.only()
-	equal(t, "all are back", x.End, s.now)
+	equal(t, "all are back", x.End.Time, s.now)
 	if !strings.Contains(x.Remedy, "etcd's disk and load") || strings.Contains(x.Remedy, "--node-monitor-grace-period to") {
 		t.Error(x.Remedy)
 	}
@@ -154,7 +154,7 @@ func TestServicesLeftOutCountOnceAndTheirOutagesCount(t *testing.T) {
 	x := s.only()
 	equal(t, "listed", len(x.Services), 50)
 	equal(t, "left out", x.ServicesLeftOut, 10)
-	equal(t, "outages", x.OutageTime, 600*time.Second)
+	equal(t, "outages", time.Duration(x.OutageTime), 600*time.Second)
 }
 
 func TestNodesAndServicesLeftOutCountOnceInMergedIncidents(t *testing.T) {

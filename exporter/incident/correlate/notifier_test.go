@@ -77,7 +77,7 @@ func TestTheNotifierMissesNothing(t *testing.T) {
 			hear(s.Notices(s.now)) // the end of an incident that had ended at its start
 			for _, x := range s.Overview(s.now) {
 				is, over := known[x.ID], x.State == incident.StateResolved
-				if is == 0 || is == incident.Ended && !over || is < incident.Ended && over && s.now.Sub(x.End) > ledger.Quiet+time.Second {
+				if is == 0 || is == incident.Ended && !over || is < incident.Ended && over && s.now.Sub(x.End.Time) > ledger.Quiet+time.Second {
 					t.Fatalf("seed %d after %.2f s: %s is reported as %d", seed, now, x.State, known[x.ID])
 				}
 			}

@@ -34,7 +34,7 @@ func later(a, b time.Time) time.Time {
 // serviceRemoved handles a Service's deletion. Its outage ends, and incidents stop waiting for its addresses.
 func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 	if s := l.lately[x.Service]; s != nil {
-		if s.record != nil && !s.outage.IsZero() {
+		if s.record != nil {
 			l.endOutage(x.Service, s, x.Time, incident.ServiceRemoved, s.class, max(x.Earliest.Sub(s.outage), 0), x.Time.Sub(s.outage))
 		}
 		delete(l.lately, x.Service)
@@ -99,7 +99,7 @@ func (l *services) sweep(t time.Time) {
 		}
 	}
 	for x, s := range l.lately {
-		if s.outage.IsZero() && s.lossAt.Before(old) && s.gainedAt.Before(old) {
+		if s.record == nil && s.lossAt.Before(old) && s.gainedAt.Before(old) {
 			delete(l.lately, x)
 		}
 	}

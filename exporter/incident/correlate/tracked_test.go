@@ -173,7 +173,7 @@ func TestAReplacedServiceInAListEndsTheOutageOfTheOneBefore(t *testing.T) {
 	b.at(30).lists(event.KindService, aService("web", "s2", true))
 	b.is(event.Deleted, aSlice("s1", "-web-1"))
 	b.is(event.Added, aSlice("s2", "web-1")).is(event.Modified, aPod("web-1", event.StatusTrue, ""))
-	equal(t, "outage", b.runsNo(t)[0].OutageTime, 20*time.Second)
+	equal(t, "outage", b.runsNo(t)[0].OutageTime.String(), "20s")
 }
 
 func TestNobodyWaitsForAnAddressThatTruncatedEndpointsLeaveOut(t *testing.T) {
@@ -187,7 +187,7 @@ func TestNobodyWaitsForAnAddressThatTruncatedEndpointsLeaveOut(t *testing.T) {
 	b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), endpoints("web-2", "-web-1"))
 	b.at(11).is(event.Modified, endpoints("web-2"))
 	b.at(20).is(event.Modified, aPod("web-1", event.StatusTrue, ""), endpoints("web-1", "web-2"))
-	equal(t, "end", b.runsNo(t)[0].End, zero.Add(seconds(11)))
+	equal(t, "end", b.runsNo(t)[0].End.Time, zero.Add(seconds(11)))
 }
 
 func TestAnOutageThatWaitsForItsCauseComesBeforeTheNext(t *testing.T) {
@@ -201,7 +201,7 @@ func TestAnOutageThatWaitsForItsCauseComesBeforeTheNext(t *testing.T) {
 	outages := map[string]time.Duration{}
 	for _, x := range b.runsNo(t) {
 		equal(t, "outages of "+x.Summary, x.Outages, 1)
-		outages[x.Cause.String()] += x.OutageTime
+		outages[x.Cause.String()] += time.Duration(x.OutageTime)
 	}
 	equal(t, "the first", outages["unknown"], seconds(0.2))
 	equal(t, "the second", outages["probe_failed"], seconds(9.65))
@@ -293,7 +293,7 @@ func (b *tracked) checkOutages(t *testing.T, seed uint64, at float64) {
 	incidents := b.asOf(at)
 	lossesComeFirst(t, b.found)
 	for _, x := range incidents {
-		outages, spent = outages+x.Outages, spent+x.OutageTime
+		outages, spent = outages+x.Outages, spent+time.Duration(x.OutageTime)
 		if x.State == incident.StateOngoing {
 			t.Errorf("seed %d: still running: %s", seed, x.Summary)
 		}

@@ -48,7 +48,7 @@ func TestAMergedIncidentWasBlindUntilKubeflapWatchedAgain(t *testing.T) {
 	for _, x := range s.only().Timeline {
 		if x.Track == incident.TrackBlind {
 			blind++
-			equal(t, "end", x.End, s.now)
+			equal(t, "end", x.End.Time, s.now)
 		}
 	}
 	equal(t, "blind spans", blind, 2)
@@ -90,7 +90,7 @@ func TestWhatKubeflapDidNotSee(t *testing.T) {
 				t.Errorf("%q is not in %q; %v", c.says, x.Summary, x.Considered)
 			}
 			if x.Withdrawn != "" {
-				equal(t, "withdrawn", x.State, incident.StateResolved)
+				equal(t, "withdrawn", x.State, incident.StateWithdrawn)
 				equal(t, "resolved", len(s.Standings(s.now).Resolved), 0)
 			}
 		})

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -52,16 +53,16 @@ func (l *Ledger) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 
 // outline returns a copy of an incident as of now, without the fields that Overview omits.
 func (l *Ledger) outline(r *Record) incident.Incident {
-	x := incident.Incident{ID: r.id, Also: slices.Clone(r.also), Start: r.Start, State: r.state(l.now), Decision: l.decide(r)}
-	if x.State == incident.StateRecovered || x.State == incident.StateResolved {
-		if x.End = r.recovered; x.End.IsZero() {
-			x.End = l.now
-		}
-	}
+	x := r.Outline(l.decide(r), l.now)
+	x.ID, x.Also, x.Start, x.State = r.id, slices.Clone(r.also), r.Start.UTC(), r.state(l.now)
 	if r.withdrawn {
-		x.Withdrawn = watchLagged
+		x.State, x.VerdictText, x.Withdrawn = incident.StateWithdrawn, "nothing is wrong", watchLagged
 	}
-	r.Outline(&x, l.now)
+	if x.State.IsOpen() {
+		x.SetEnd(time.Time{}, l.now)
+	} else {
+		x.SetEnd(cmp.Or(r.recovered, l.now), l.now)
+	}
 	return x
 }
 

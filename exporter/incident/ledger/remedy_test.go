@@ -136,7 +136,7 @@ func TestTheRemedyOfPlannedDeparturesBlamesNobody(t *testing.T) {
 			s := newLedger(10)
 			r := s.Begin(incident.Subject{Kind: kind, Namespace: "shop", Name: "Deployment/web", Cause: why}, zero, 0)
 			r.Lose(transition.AddressLost{Cause: why, Announced: "a cordon"}, false)
-			x := incident.Incident{Cause: why, Decision: verdict.Decision{Verdict: verdict.Planned}}
+			x := incident.Incident{Cause: why, Verdict: verdict.Planned}
 			r.Describe(&x, advice.GracePeriod{}, zero)
 			text := x.Remedy
 			if !strings.HasPrefix(text, "Nothing is at fault: the pods left nodes whose departure was announced by a cordon.") {

@@ -27,8 +27,8 @@ func Unwatched(all []NotWatched) string {
 	resources := map[string][]string{}
 	for _, x := range all {
 		about := in(x.Cluster)
-		if x.Since != nil {
-			about += " since " + phrase.Moment(*x.Since)
+		if !x.Since.IsZero() {
+			about += " since " + phrase.Moment(x.Since.Time)
 		}
 		about += " (" + x.Reason + ")"
 		if resources[about] == nil {
@@ -44,14 +44,14 @@ func Unwatched(all []NotWatched) string {
 
 // Texts describes when kubeflap watched the cluster: a sentence, and one for each gap, newest first.
 func (c *Coverage) Texts() []string {
-	if c.Since == nil {
+	if c.Since.IsZero() {
 		return []string{"It is unknown since when kubeflap watched the cluster."}
 	}
-	watched := "Watched since " + phrase.Moment(*c.Since) + ", without a gap."
+	watched := "Watched since " + phrase.Moment(c.Since.Time) + ", without a gap."
 	if len(c.Gaps)+c.GapsLeftOut > 0 {
-		watched = "Watched since " + phrase.Moment(*c.Since) + ", with gaps."
+		watched = "Watched since " + phrase.Moment(c.Since.Time) + ", with gaps."
 	}
-	if c.Started == nil || !c.Started.After(*c.Since) { // no earlier process watched
+	if !c.Started.After(c.Since.Time) { // no earlier process watched
 		watched += " Earlier changes are unknown."
 	}
 	all := []string{watched}
@@ -70,8 +70,8 @@ func (c *Coverage) Texts() []string {
 // String describes the gap.
 func (g *Gap) String() string {
 	period := " since " + phrase.Moment(g.From)
-	if g.To != nil {
-		period = fmt.Sprintf(" from %s to %s, for %s", phrase.Moment(g.From), phrase.Moment(*g.To), phrase.Duration(g.To.Sub(g.From)))
+	if !g.To.IsZero() {
+		period = fmt.Sprintf(" from %s to %s, for %s", phrase.Moment(g.From), phrase.Moment(g.To.Time), phrase.Duration(g.To.Sub(g.From)))
 	}
 	return "Not watched: " + strings.Join(g.Resources, ", ") + in(g.Cluster) + period + " (" + g.Reason + "). May miss: " + g.MayMiss + "."
 }
@@ -79,13 +79,13 @@ func (g *Gap) String() string {
 // Missing returns a sentence for each reason why incidents that were ongoing at `from` or later may be missing. A zero
 // time means all incidents.
 func (c *Coverage) Missing(from time.Time) (all []string) {
-	if until := c.IncidentsLostUntil; until != nil && !from.After(*until) {
-		all = append(all, "Incidents until "+phrase.Moment(*until)+" may be missing, because kubeflap's file incidents.jsonl was damaged, deleted or unreadable. "+
+	if until := c.IncidentsLostUntil.Time; !until.IsZero() && !from.After(until) {
+		all = append(all, "Incidents until "+phrase.Moment(until)+" may be missing, because kubeflap's file incidents.jsonl was damaged, deleted or unreadable. "+
 			"To see what was recorded, run kubeflap incidents with its --data.dir directory.")
 	}
-	if until := c.IncidentsDroppedUntil; until != nil && !from.After(*until) {
+	if until := c.IncidentsDroppedUntil.Time; !until.IsZero() && !from.After(until) {
 		all = append(all, "kubeflap has dropped "+phrase.Count(c.IncidentsDropped, "older incident", "older incidents")+
-			" (--incidents.size). All incidents that were ongoing after "+phrase.Moment(*until)+" are kept.")
+			" (--incidents.size). All incidents that were ongoing after "+phrase.Moment(until)+" are kept.")
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 // Full prints all details of an incident.
-func Full(out io.Writer, x *Incident) error {
+func Full(out io.Writer, x *incident.Incident) error {
 	var text strings.Builder
 	for _, f := range fields(x) {
 		width := textWidth
@@ -48,18 +49,18 @@ type field struct{ label, text string }
 const summaryLabel, commandLabel = "Summary", "Command"
 
 // fields returns the properties of the incident that are a single text.
-func fields(x *Incident) []field {
+func fields(x *incident.Incident) []field {
 	all := []field{
 		{summaryLabel, x.Summary},
 		{"First", x.FirstStep},
 		{commandLabel, x.Command},
 		{"Then", x.Then()},
 		{"Waits", x.WaitsFor},
-		{"State", x.State + ", since " + x.Since() + " UTC, for " + x.For()},
+		{"State", x.State.String() + ", since " + x.Since() + " UTC, for " + x.For()},
 		{"What", x.What()},
 		{"Hit", x.Hit()},
 		{"Verdict", x.Decision()},
-		{"Cause", x.Cause},
+		{"Cause", x.Cause.String()},
 		{"Numbers", strings.Join(x.Figures(), "; ")},
 		{"Nodes", listed(x.Nodes, x.NodesLeftOut)},
 		{"Cluster", x.Cluster},
@@ -76,13 +77,13 @@ type section struct {
 }
 
 // sections returns the details of the incident that are lists.
-func sections(x *Incident, timeText func(time.Time) string) []section {
+func sections(x *incident.Incident, timeText func(time.Time) string) []section {
 	considered, services, evidence := section{title: "Considered"}, section{title: "Services"}, section{title: "Evidence"}
 	for _, h := range x.Hypotheses() {
 		considered.items = append(considered.items, field{"", h.String()})
 	}
-	for i := range x.Services {
-		services.items = append(services.items, field{"", x.Services[i].Name() + " " + x.Services[i].Effect()})
+	for _, s := range x.Services {
+		services.items = append(services.items, field{"", s.String() + " " + s.Effect()})
 	}
 	if x.ServicesLeftOut > 0 {
 		services.items = append(services.items, field{"", moreText(x.ServicesLeftOut)})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
@@ -17,7 +18,7 @@ func Markdown(out io.Writer, answer *Answer, origin, filter string) error {
 	var m markdown
 	m.paragraph("# Incidents until " + phrase.Moment(answer.AsOf))
 	incidents := slices.Clone(answer.Incidents)
-	slices.SortStableFunc(incidents, func(a, b Incident) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(incidents, func(a, b incident.Incident) int { return a.Start.Compare(b.Start) })
 	switch {
 	case len(incidents) == 0:
 		m.paragraph("No incidents" + phrase.Markdown(filter) + ".")
@@ -56,7 +57,7 @@ func (m *markdown) list(items []string) {
 }
 
 // overview adds a table with a row for each incident. Its columns are those of Table.
-func (m *markdown) overview(answer *Answer, incidents []Incident) {
+func (m *markdown) overview(answer *Answer, incidents []incident.Incident) {
 	columns := columns(answer, true)
 	line := func(cell func(column) string) {
 		for _, c := range columns {
@@ -72,7 +73,7 @@ func (m *markdown) overview(answer *Answer, incidents []Incident) {
 	m.WriteString("\n")
 }
 
-func (m *markdown) incident(x *Incident, asOf time.Time) {
+func (m *markdown) incident(x *incident.Incident, asOf time.Time) {
 	m.paragraph("## " + phrase.Markdown(x.Summary))
 	for _, f := range fields(x) {
 		if f.label != summaryLabel {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // fill sets all strings to text, all numbers to 3 and all times to noon. Lists get two elements.
@@ -19,7 +21,7 @@ func fill(v reflect.Value, text string) {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(text)
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(3)
 	case reflect.Uint64:
 		v.SetUint(3)
@@ -36,7 +38,9 @@ func fill(v reflect.Value, text string) {
 		fill(v.Index(1), text)
 	case reflect.Struct:
 		for _, field := range v.Fields() {
-			fill(field, text)
+			if field.CanSet() {
+				fill(field, text)
+			}
 		}
 	}
 }
@@ -49,7 +53,7 @@ func printed(t *testing.T, text string, withdrawn bool) string {
 	for i := range answer.Incidents {
 		x := &answer.Incidents[i]
 		if x.Remedy = strings.ReplaceAll(text, ". ", " "); !withdrawn { // one sentence
-			x.Withdrawn, x.End = "", nil
+			x.Withdrawn, x.End = "", phrase.Time{}
 		}
 	}
 	var out bytes.Buffer

@@ -104,23 +104,23 @@ func (q *Query) MatchesCluster(name string) bool {
 
 // Matches reports whether the query selects an incident. If the incident's list of nodes is truncated, every node
 // matches. The same applies to Services.
-func (q *Query) Matches(x *Incident) bool {
+func (q *Query) Matches(x *incident.Incident) bool {
 	isID := func(id string) bool {
 		return id == q.ID || len(q.ID) >= MinPrefix && len(q.ID) < idLength && strings.HasPrefix(id, q.ID)
 	}
-	ofService := func(s Service) bool {
-		return (q.Namespace == "" || q.Namespace == s.Namespace) && (q.Service == "" || q.Service == s.Service)
+	ofService := func(s incident.Service) bool {
+		return (q.Namespace == "" || q.Namespace == s.Namespace) && (q.Service == "" || q.Service == s.Name)
 	}
 	switch {
 	case !q.MatchesCluster(x.Cluster):
-	case q.State != "" && q.State != x.State:
-	case q.Verdict != "" && q.Verdict != x.Verdict:
+	case q.State != "" && q.State != x.State.String():
+	case q.Verdict != "" && q.Verdict != x.Verdict.String():
 	case q.ID != "" && !isID(x.ID) && !slices.ContainsFunc(x.Also, isID):
 	case q.ID == "" && q.Subject != "" && q.Subject != SubjectOf(x):
 	case q.ID == "" && !q.At.IsZero() && !ongoingAt(x, q.At):
-	case q.Cause != "" && q.Cause != x.Cause:
+	case q.Cause != "" && q.Cause != x.Cause.String():
 	case !q.To.IsZero() && x.Start.After(q.To):
-	case x.End != nil && x.End.Before(q.From):
+	case !x.End.IsZero() && x.End.Before(q.From):
 	case q.Node != "" && x.NodesLeftOut == 0 && !slices.Contains(x.Nodes, q.Node):
 	case (q.Namespace != "" || q.Service != "") && x.ServicesLeftOut == 0 && !slices.ContainsFunc(x.Services, ofService):
 	default:
@@ -130,15 +130,15 @@ func (q *Query) Matches(x *Incident) bool {
 }
 
 // SubjectOf returns an incident's subject in the form that links use.
-func SubjectOf(x *Incident) string {
+func SubjectOf(x *incident.Incident) string {
 	return strings.TrimPrefix(x.Namespace+"/"+x.Subject, "/")
 }
 
 // replicaSkew is the maximum difference between the times at which two replicas start or end the same incident.
 const replicaSkew = time.Minute
 
-func ongoingAt(x *Incident, at time.Time) bool {
-	return !at.Before(x.Start.Add(-replicaSkew)) && (x.End == nil || !at.After(x.End.Add(replicaSkew)))
+func ongoingAt(x *incident.Incident, at time.Time) bool {
+	return !at.Before(x.Start.Add(-replicaSkew)) && (x.End.IsZero() || !at.After(x.End.Add(replicaSkew)))
 }
 
 // Causes returns the allowed values of the parameter "cause".
@@ -148,9 +148,7 @@ func Causes() []string { return texts(cause.All()) }
 func Verdicts() []string { return texts(verdict.All()) }
 
 // States returns the allowed values of the parameter "state".
-func States() []string {
-	return append(texts(incident.States()), stateWithdrawn)
-}
+func States() []string { return texts(incident.States()) }
 
 func texts[T fmt.Stringer](set []T) []string {
 	all := make([]string, len(set))

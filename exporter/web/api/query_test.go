@@ -3,6 +3,8 @@ package api
 import (
 	"testing"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
 func TestTimes(t *testing.T) {
@@ -48,7 +50,7 @@ func TestAnotherPageHasTheSameFilters(t *testing.T) {
 }
 
 func TestAnIDCanBeAbbreviated(t *testing.T) {
-	x := &Incident{ID: "aad890aafcf05867", Also: []string{"5433aabb00112233"}}
+	x := &incident.Incident{ID: "aad890aafcf05867", Also: []string{"5433aabb00112233"}}
 	for id, want := range map[string]bool{
 		"aad890aafcf05867": true, "5433aabb00112233": true, "aad890aa": true, "aad890aaf": true, "5433aabb": true, "aad8": true,
 		"aad": false, "": true, "aad890ab": false, "aad890aafcf05867-": false, "fcf05867": false,

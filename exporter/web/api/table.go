@@ -27,8 +27,8 @@ func Table(out io.Writer, answer *Answer, wide bool, site string) error {
 	all := columns(answer, wide)
 	if wide {
 		all = append(all,
-			column{"CAUSE", func(x *Incident) string { return x.Cause }},
-			column{"SUMMARY", func(x *Incident) string { return x.Summary }})
+			column{"CAUSE", func(x *incident.Incident) string { return x.Cause.String() }},
+			column{"SUMMARY", func(x *incident.Incident) string { return x.Summary }})
 	}
 	var text strings.Builder
 	writer := tabwriter.NewWriter(&text, 0, 0, columnGap, ' ', 0)
@@ -47,7 +47,7 @@ func Table(out io.Writer, answer *Answer, wide bool, site string) error {
 	i := -1            // the first line has the titles
 	for row := range strings.Lines(text.String()) {
 		if i >= 0 && !wide {
-			row += answer.Incidents[i].below(site)
+			row += below(&answer.Incidents[i], site)
 		}
 		if _, err := io.WriteString(out, row); err != nil {
 			return fmt.Errorf("print the incidents: %w", err)
@@ -58,8 +58,8 @@ func Table(out io.Writer, answer *Answer, wide bool, site string) error {
 }
 
 // below returns the lines below the incident's line in a table.
-func (x *Incident) below(site string) (lines string) {
-	if x.isOpen() {
+func below(x *incident.Incident, site string) (lines string) {
+	if x.State.IsOpen() {
 		lines = fmt.Sprintf("%*s%s\n", stepIndent, "", phrase.Wrap("First: "+x.FirstStep, stepIndent, tableWidth))
 	}
 	if site != "" {
@@ -68,33 +68,28 @@ func (x *Incident) below(site string) (lines string) {
 	return lines
 }
 
-// isOpen reports whether something is broken, or about to be.
-func (x *Incident) isOpen() bool {
-	return x.State == string(incident.StateOngoing) || x.State == string(incident.StatePending)
-}
-
 type column struct {
 	title string
-	cell  func(*Incident) string
+	cell  func(*incident.Incident) string
 }
 
 // columns returns the columns that all tables have, with the full or the short ID.
 func columns(answer *Answer, fullID bool) []column {
-	id := func(x *Incident) string { return ShortID(x.ID) }
+	id := func(x *incident.Incident) string { return ShortID(x.ID) }
 	if fullID {
-		id = func(x *Incident) string { return x.ID }
+		id = func(x *incident.Incident) string { return x.ID }
 	}
 	all := []column{
 		{"ID", id},
-		{"STATE", func(x *Incident) string { return x.State }},
-		{"SINCE (UTC)", (*Incident).Since},
-		{"FOR", func(x *Incident) string { return seconds(x.DurationSeconds) }},
-		{"WHAT", (*Incident).What},
-		{"HIT", (*Incident).Hit},
-		{"VERDICT", func(x *Incident) string { return x.VerdictText }},
+		{"STATE", func(x *incident.Incident) string { return x.State.String() }},
+		{"SINCE (UTC)", (*incident.Incident).Since},
+		{"FOR", func(x *incident.Incident) string { return x.Duration.String() }},
+		{"WHAT", (*incident.Incident).What},
+		{"HIT", (*incident.Incident).Hit},
+		{"VERDICT", func(x *incident.Incident) string { return x.VerdictText }},
 	}
-	if slices.ContainsFunc(answer.Incidents, func(x Incident) bool { return x.Cluster != "" }) {
-		all = append([]column{{"CLUSTER", func(x *Incident) string { return x.Cluster }}}, all...)
+	if slices.ContainsFunc(answer.Incidents, func(x incident.Incident) bool { return x.Cluster != "" }) {
+		all = append([]column{{"CLUSTER", func(x *incident.Incident) string { return x.Cluster }}}, all...)
 	}
 	return all
 }

@@ -25,7 +25,8 @@ type Drawing struct {
 
 // Row is a row of bars with a label above it. The label of a row without bars states how many more rows are not drawn.
 type Row struct {
-	Lane, Label string
+	Lane        incident.Track
+	Label       string
 	TextY, BarY int
 	Bars        []Bar
 	name        string
@@ -59,32 +60,32 @@ const (
 	maxBars = 40
 )
 
-var lanes = map[string]string{
-	string(incident.TrackHeartbeat): "no heartbeat",
-	string(incident.TrackNode):      "not Ready",
-	string(incident.TrackPod):       "pod not Ready",
-	string(incident.TrackConflict):  "selector conflict",
-	string(incident.TrackForeign):   "foreign addresses",
-	string(incident.TrackAddress):   "address out",
-	string(incident.TrackBlind):     "not watched",
-	string(incident.TrackOutage):    "no ready address",
+var lanes = map[incident.Track]string{
+	incident.TrackHeartbeat: "no heartbeat",
+	incident.TrackNode:      "not Ready",
+	incident.TrackPod:       "pod not Ready",
+	incident.TrackConflict:  "selector conflict",
+	incident.TrackForeign:   "foreign addresses",
+	incident.TrackAddress:   "address out",
+	incident.TrackBlind:     "not watched",
+	incident.TrackOutage:    "no ready address",
 }
 
 // Draw returns an incident's timeline, or nil if the incident has none. A span without an end extends to the end of the
 // incident or, for an ongoing incident, to the current time `asOf`. Each kind of span, such as "not Ready", is a lane. A
 // lane has a row for each name.
-func Draw(x *Incident, asOf time.Time) *Drawing {
+func Draw(x *incident.Incident, asOf time.Time) *Drawing {
 	if len(x.Timeline) == 0 {
 		return nil
 	}
-	from, until := x.Start, endOr(x.End, asOf)
+	from, until := x.Start, cmp.Or(x.End.Time, asOf)
 	rows := rowsOf(x, until)
 	for _, s := range x.Timeline {
 		if s.Start.Before(from) {
 			from = s.Start
 		}
-		if s.End != nil && s.End.After(until) {
-			until = *s.End
+		if s.End.After(until) {
+			until = s.End.Time
 		}
 	}
 	if !until.After(from) {
@@ -107,18 +108,18 @@ func Draw(x *Incident, asOf time.Time) *Drawing {
 }
 
 // rowsOf returns a row for each lane and name, at most maxRows for each lane. The last rows count the others.
-func rowsOf(x *Incident, until time.Time) (rows []Row) {
+func rowsOf(x *incident.Incident, until time.Time) (rows []Row) {
 	var all []Row
 	for _, s := range x.Timeline {
-		i := slices.IndexFunc(all, func(r Row) bool { return r.Lane == s.Lane && r.name == s.Name })
+		i := slices.IndexFunc(all, func(r Row) bool { return r.Lane == s.Track && r.name == s.Name })
 		if i < 0 {
 			i = len(all)
-			all = append(all, Row{Lane: s.Lane, name: s.Name, limits: x.limitsOf(s)})
+			all = append(all, Row{Lane: s.Track, name: s.Name, limits: limitsOf(x, s)})
 		}
-		all[i].spans = append(all[i].spans, span{s.Start, endOr(s.End, until)})
+		all[i].spans = append(all[i].spans, span{s.Start, cmp.Or(s.End.Time, until)})
 	}
-	perLane := map[string]int{}
-	var full []string
+	perLane := map[incident.Track]int{}
+	var full []incident.Track
 	for _, r := range all {
 		perLane[r.Lane]++
 		switch n := perLane[r.Lane]; {
@@ -135,12 +136,12 @@ func rowsOf(x *Incident, until time.Time) (rows []Row) {
 }
 
 // limitsOf returns the duration of a Service's outages if it is not known exactly.
-func (x *Incident) limitsOf(s Span) string {
-	i := slices.IndexFunc(x.Services, func(e Service) bool { return e.Name() == s.Name && e.OutageAtMost > 0 })
-	if i < 0 || s.Lane != string(incident.TrackOutage) {
+func limitsOf(x *incident.Incident, s incident.Span) string {
+	i := slices.IndexFunc(x.Services, func(e incident.Service) bool { return e.String() == s.Name && e.AtMost > 0 })
+	if i < 0 || s.Track != incident.TrackOutage {
 		return ""
 	}
-	return x.Services[i].down()
+	return x.Services[i].DownFor()
 }
 
 // place computes the bars and the label of row i. The label does not include the row's name yet. Overlapping spans
@@ -189,11 +190,4 @@ func union(spans []span, gap time.Duration) []span {
 		all = append(all, s)
 	}
 	return all
-}
-
-func endOr(end *time.Time, otherwise time.Time) time.Time {
-	if end == nil {
-		return otherwise
-	}
-	return *end
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -14,27 +17,24 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
 
 // silentNodes returns an incident in which each of these nodes was silent the given number of times.
-func silentNodes(times int, names ...string) *Incident {
-	x := &Incident{Start: at(0)}
+func silentNodes(times int, names ...string) *incident.Incident {
+	x := &incident.Incident{Start: at(0)}
 	for i := range times {
 		for _, name := range names {
-			x.Timeline = append(x.Timeline, Span{Lane: "heartbeat", Name: name, Start: at(float64(100 * i)), End: end(float64(100*i) + 72)})
+			x.Timeline = append(x.Timeline, incident.Span{Track: "heartbeat", Name: name, Start: at(float64(100 * i)), End: end(float64(100*i) + 72)})
 		}
 	}
 	return x
 }
 
-func labelsOf(x *Incident) (all []string) {
+func labelsOf(x *incident.Incident) (all []string) {
 	for _, r := range Draw(x, at(3600)).Rows {
 		all = append(all, r.Label)
 	}
 	return all
 }
 
-func end(seconds float64) *time.Time {
-	t := at(seconds)
-	return &t
-}
+func end(seconds float64) phrase.Time { return phrase.Time{Time: at(seconds)} }
 
 func eks(host string) string { return host + ".eu-central-1.compute.internal" }
 
@@ -77,7 +77,7 @@ func TestLabelsFitOnAPhone(t *testing.T) {
 			}
 			x := silentNodes(times, names...)
 			for i := range x.Timeline {
-				x.Timeline[i].Lane = lane
+				x.Timeline[i].Track = lane
 			}
 			all := labelsOf(x)
 			for _, l := range all {
@@ -95,7 +95,7 @@ func TestLabelsFitOnAPhone(t *testing.T) {
 // TestMoreBelongsToItsLane checks that a lane does not count the omitted names of the full lane before it.
 func TestMoreBelongsToItsLane(t *testing.T) {
 	x := silentNodes(1, "a", "b", "c", "d", "e", "f")
-	x.Timeline = append(x.Timeline, Span{Lane: "outage", Name: "shop/web", Start: at(10), End: end(20)})
+	x.Timeline = append(x.Timeline, incident.Span{Track: "outage", Name: "shop/web", Start: at(10), End: end(20)})
 	x.Timeline = append(x.Timeline, silentNodes(3, "g", "h").Timeline...)
 	all := labelsOf(x)
 	if want := []string{"shop/web: no ready address 10s", "no heartbeat: 2 more not drawn"}; !slices.Equal(all[6:], want) {

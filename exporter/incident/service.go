@@ -1,0 +1,126 @@
+package incident
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// Service describes the effect of an incident on a Service.
+type Service struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"service"`
+	Lost      int    `json:"addresses_lost"`
+	Bounces   int    `json:"addresses_back"`
+	Outages   int    `json:"outages"`
+	// OutageClass is the class of an outage.
+	OutageClass string `json:"outage_class,omitempty"`
+	// OutageTime is the time without any ready address, including the current outage.
+	OutageTime phrase.Seconds `json:"outage_seconds"`
+	// Down reports whether the Service currently has no ready address.
+	Down bool `json:"down"`
+	// AtLeast and AtMost are the limits of OutageTime if kubeflap did not see when an outage started or ended. Otherwise,
+	// an Incident omits them.
+	AtLeast phrase.Seconds `json:"outage_seconds_at_least,omitempty"`
+	AtMost  phrase.Seconds `json:"outage_seconds_at_most,omitempty"`
+
+	// The array classes counts the outages by class. An ongoing one has the class that it began with. The field wait is
+	// what the Service waits for.
+	classes [cause.NumClasses]int
+	wait    transition.Wait
+}
+
+// take adds the effect of another incident on the Service.
+func (s *Service) take(e *Service) {
+	s.Lost, s.Bounces = s.Lost+e.Lost, s.Bounces+e.Bounces
+	s.wait = cmp.Or(s.wait, e.wait)
+	s.Outages += e.Outages
+	s.addOutage(e.OutageTime, e.AtLeast, e.AtMost)
+	for class, n := range e.classes {
+		s.classes[class] += n
+	}
+}
+
+func (s *Service) addOutage(lasted, atLeast, atMost phrase.Seconds) {
+	s.OutageTime, s.AtLeast, s.AtMost = s.OutageTime+lasted, s.AtLeast+atLeast, s.AtMost+atMost
+}
+
+// asOf returns the effect as of now. The Service has had no ready address since the given time if down is set.
+func (s Service) asOf(now, since time.Time, down bool) Service {
+	if s.Down = down; down {
+		lasted := phrase.Seconds(max(now.Sub(since), 0))
+		s.addOutage(lasted, lasted, lasted)
+	}
+	if s.AtLeast == s.AtMost {
+		s.AtLeast, s.AtMost = 0, 0
+	}
+	if i := slices.IndexFunc(s.classes[:], func(n int) bool { return n > 0 }); i >= 0 {
+		s.OutageClass = cause.Class(i).String()
+	}
+	return s
+}
+
+// String returns the namespace and the name of the Service.
+func (s Service) String() string { return s.Namespace + "/" + s.Name }
+
+// Effect describes the incident's effect on the Service.
+func (s Service) Effect() string {
+	text := "lost no ready address"
+	if s.Lost > 0 {
+		text = "lost " + phrase.Count(s.Lost, "ready address", "ready addresses")
+	}
+	if s.Bounces > 0 {
+		text += fmt.Sprintf(", %d came back", s.Bounces)
+	}
+	switch down := s.DownFor(); {
+	case (s.Down || s.Outages > 0) && down == phrase.Duration(0):
+		text += "; no ready address for a moment"
+	case s.Down || s.Outages > 0:
+		text += "; no ready address for " + down
+	}
+	if s.Outages > 1 {
+		text += fmt.Sprintf(" in %d outages", s.Outages)
+	}
+	if s.Down {
+		text += " so far"
+	}
+	return text
+}
+
+// DownFor returns how long the Service had no ready address.
+func (s Service) DownFor() string {
+	if s.AtMost > 0 {
+		return phrase.Range(time.Duration(s.AtLeast), time.Duration(s.AtMost))
+	}
+	return s.OutageTime.String()
+}
+
+// BeginOutage counts an outage of a class that began at t.
+func (f *Facts) BeginOutage(x transition.Service, t time.Time, class cause.Class) {
+	f.Outages++
+	e := f.EffectOn(x)
+	e.Outages++
+	e.classes[class]++
+	f.Open[OpenOutage(x)] = t
+}
+
+// EndOutage records that an outage that began at a time ended at t. It began with one class, and has another one now. It
+// lasted from atLeast to atMost.
+func (f *Facts) EndOutage(x transition.Service, began, t time.Time, was, class cause.Class, atLeast, atMost time.Duration) {
+	lasted := phrase.Seconds(max(t.Sub(began), 0))
+	f.OutageTime += lasted
+	e := f.EffectOn(x)
+	e.addOutage(lasted, phrase.Seconds(atLeast), phrase.Seconds(atMost))
+	e.classes[was]--
+	e.classes[class]++
+	e.wait = transition.Wait{}
+	delete(f.Open, OpenOutage(x))
+}
+
+// Waits records what a Service without a ready address waits for.
+func (f *Facts) Waits(x transition.Service, w transition.Wait) { f.EffectOn(x).wait = w }
