@@ -18,13 +18,11 @@ const PlannedSilence = 15 * time.Minute
 // LostNodes describes the nodes of an incident and the facts that determine their remedy, mainly the verdict.
 type LostNodes struct {
 	Verdict verdict.Verdict
+	Reason  verdict.Reason
 	Cause   cause.Cause
 	// Names contains the nodes' names. Count is their number, and KnownNodes is the number of nodes in the cluster.
 	Names             string
 	Count, KnownNodes int
-	// NotMarked is set if the node controller did not set the nodes to Unknown. ClockSetBack is set if the nodes'
-	// clocks were set back. Upgraded is set if the nodes' kubelets were upgraded during the silence.
-	NotMarked, ClockSetBack, Upgraded bool
 	// NotRecovered is set if some nodes have not recovered. EndUnseen is set if kubeflap did not see the end of the
 	// silence.
 	NotRecovered, EndUnseen bool
@@ -79,7 +77,7 @@ func (n LostNodes) Fix() string {
 	case n.Verdict == verdict.NodeRebooted:
 		return "The machine of " + n.Names + " restarted without notice: its console, the kernel log of the previous boot (journalctl -b -1) and the provider's events show what restarted it. " +
 			"If somebody restarts it on purpose, drain the node first, so that kubeflap treats the restart as planned."
-	case n.Verdict == verdict.ControllerManager && n.NotMarked:
+	case n.Verdict == verdict.ControllerManager && n.Reason == verdict.LeftReady:
 		return n.notMarked()
 	case n.Verdict == verdict.ControllerManager && managed:
 		return "Your provider runs the kube-controller-manager: open a case with the times of this incident. The heartbeats of " + n.Names +
@@ -90,10 +88,10 @@ func (n LostNodes) Fix() string {
 		return "Find out which component is at fault (" + n.Command + "), because the evidence does not show it."
 	case n.Verdict != verdict.Node: // no verdict about nodes
 		return ""
-	case n.ClockSetBack:
+	case n.Reason == verdict.ClockSetBack:
 		return "Repair the time synchronization of " + n.Names + " (chronyc tracking), and let it slew the clock instead of setting it back. The kubelet and the network are healthy: " +
 			"the node controller only accepts later renew times, so a node is lost until its clock passes the time of its last heartbeat."
-	case n.Upgraded:
+	case n.Reason == verdict.Upgraded:
 		return "The kubelet of " + n.Names + " was replaced by a different version, and was down for longer than the grace period. Upgrade one node at a time, and drain each node first, so that kubeflap treats the upgrade as planned. The network is not at fault."
 	case n.Cause == cause.NodeNotReady:
 		return n.notReady()
@@ -124,7 +122,7 @@ func (n LostNodes) onGrace() string {
 
 // isSlow reports whether the kubelets are at fault because they sent no heartbeats, for an unknown reason.
 func (n LostNodes) isSlow() bool {
-	return n.Verdict == verdict.Node && n.Cause != cause.NodeNotReady && n.Cause != cause.KubeletRestart && !n.ClockSetBack && !n.Upgraded
+	return n.Verdict == verdict.Node && n.Cause != cause.NodeNotReady && n.Cause != cause.KubeletRestart && n.Reason != verdict.ClockSetBack && n.Reason != verdict.Upgraded
 }
 
 // sharedPath returns the remedy for nodes that fell silent together, if no provider runs the control plane.
@@ -161,10 +159,12 @@ func (n LostNodes) silent() string {
 	}
 	text := "Find out what keeps the kubelet on " + n.Names + " from reporting every " + phrase.Duration(n.Grace.interval()) + ": check load, disk, and garbage collection of containers and images."
 	switch {
-	case n.Longest > LongestGrace && n.NotRecovered:
-		text = "The node or its kubelet is down: check the machine, its network and the kubelet on " + n.Names + "."
-	case n.Longest > LongestGrace:
-		text = "The node or its kubelet was down: check the machine, its network and the kubelet on " + n.Names + "."
+	case n.Longest > LongestGrace || n.Reason == verdict.Down:
+		is := "was"
+		if n.NotRecovered {
+			is = "is"
+		}
+		text = "The node or its kubelet " + is + " down: check the machine, its network and the kubelet on " + n.Names + "."
 	case len(n.Problems) > 0:
 		text = "Check the conditions of " + n.Names + " that turned True at the same time: " + strings.Join(n.Problems, ", ") + "."
 	}

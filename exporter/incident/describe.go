@@ -94,9 +94,17 @@ func (f *Facts) remedy(x *Incident, g advice.GracePeriod, now time.Time) string 
 
 // lostNodes returns the facts that the texts about nodes need.
 func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advice.LostNodes {
+	reason := verdict.NoReason
+	switch {
+	case x.Verdict == verdict.ControllerManager && f.NotMarked > 0:
+		reason = verdict.LeftReady
+	case f.Silences.ClocksSetBack():
+		reason = verdict.ClockSetBack
+	case f.Silences.Upgraded():
+		reason = verdict.Upgraded
+	}
 	return advice.LostNodes{
-		Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: f.nodes.len(), KnownNodes: f.KnownNodes,
-		NotMarked: f.NotMarked > 0, ClockSetBack: f.Silences.ClocksSetBack(), Upgraded: f.Silences.Upgraded(),
+		Verdict: x.Verdict, Reason: reason, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: f.nodes.len(), KnownNodes: f.KnownNodes,
 		NotRecovered: x.State == StateOngoing && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
 		Longest: f.unexplained(time.Duration(x.Numbers.LongestInterval), now), Grace: g, Command: x.Command, Etcd: x.etcd,
 		Said: f.told(now), Problems: f.problems,

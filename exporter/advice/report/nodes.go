@@ -30,65 +30,48 @@ type nodeAdvice struct {
 	kind string
 	// severity is empty if it is bad for nodes whose silence exceeded the grace period, and otherwise a warning.
 	severity string
-	// The verdict in lost, and the reasons if there are any, select the silences. lost also determines the advice.
-	lost    advice.LostNodes
+	// The verdict, and the reasons if there are any, select the silences. The verdict and the first reason determine the
+	// advice.
+	verdict verdict.Verdict
 	reasons []verdict.Reason
 	why     string
 }
 
 var adviceOnNodes = []nodeAdvice{
 	{
-		"control_plane_late", "",
-		advice.LostNodes{Verdict: verdict.SharedPath},
-		nil,
+		"control_plane_late", "", verdict.SharedPath, nil,
 		"nodes were silent together, or one after another, and coincidence is very unlikely. Their incident shows which label they share.",
 	},
 	{
-		"controller_manager_slow", bad,
-		advice.LostNodes{Verdict: verdict.ControllerManager},
-		[]verdict.Reason{verdict.NoReason, verdict.Late},
+		"controller_manager_slow", bad, verdict.ControllerManager, []verdict.Reason{verdict.NoReason, verdict.Late},
 		"the node controller set these nodes to Unknown although their heartbeats were on time.",
 	},
 	{
-		"controller_manager_slow", bad,
-		advice.LostNodes{Verdict: verdict.ControllerManager, NotMarked: true},
-		[]verdict.Reason{verdict.LeftReady},
+		"controller_manager_slow", bad, verdict.ControllerManager, []verdict.Reason{verdict.LeftReady},
 		"the node controller left these nodes Ready although they were silent.",
 	},
 	{
-		"nodes_rebooted", warning,
-		advice.LostNodes{Verdict: verdict.NodeRebooted},
-		nil,
+		"nodes_rebooted", warning, verdict.NodeRebooted, nil,
 		"these nodes reported a new bootID, so their machines restarted. No taint, deletion, condition or cordon had announced the restarts.",
 	},
 	{
-		"kubelets_upgraded", warning,
-		advice.LostNodes{Verdict: verdict.Node, Upgraded: true},
-		[]verdict.Reason{verdict.Upgraded},
+		"kubelets_upgraded", warning, verdict.Node, []verdict.Reason{verdict.Upgraded},
 		"these nodes reported a different kubelet version after the silence. No taint, deletion, condition or cordon had announced the upgrades.",
 	},
 	{
-		"clocks_set_back", warning,
-		advice.LostNodes{Verdict: verdict.Node, ClockSetBack: true},
-		[]verdict.Reason{verdict.ClockSetBack},
+		"clocks_set_back", warning, verdict.Node, []verdict.Reason{verdict.ClockSetBack},
 		"heartbeats of these nodes arrived on time, but their timestamps were older than the previous ones, so the node controller ignored them.",
 	},
 	{
-		"undecided", warning,
-		advice.LostNodes{Verdict: verdict.Undecided, Command: "the command that /flaps shows with the incident"},
-		nil,
+		"undecided", warning, verdict.Undecided, nil,
 		"a wrong verdict would be worse than none. The incident page shows the hypotheses, and a command that can decide between them.",
 	},
 	{
-		"nodes_slow", "",
-		advice.LostNodes{Verdict: verdict.Node},
-		[]verdict.Reason{verdict.Slow, verdict.Late},
+		"nodes_slow", "", verdict.Node, []verdict.Reason{verdict.Slow, verdict.Late},
 		"the other nodes were on time, or late independently, so the fault is neither in etcd nor in the API server.",
 	},
 	{
-		"nodes_silent", warning,
-		advice.LostNodes{Verdict: verdict.Node, Longest: advice.LongestGrace + 1},
-		[]verdict.Reason{verdict.Down},
+		"nodes_silent", warning, verdict.Node, []verdict.Reason{verdict.Down},
 		"a node that is silent for more than " + phrase.Duration(advice.LongestGrace) + " is down, not slow. If it does not return, delete the Node.",
 	},
 }
@@ -96,7 +79,7 @@ var adviceOnNodes = []nodeAdvice{
 // nodeRecommendations returns the recommendations about nodes.
 func (c *cluster) nodeRecommendations() (all []Recommendation) {
 	for _, a := range adviceOnNodes {
-		nodes := c.nodesWith(a.lost.Verdict, a.reasons)
+		nodes := c.nodesWith(a.verdict, a.reasons)
 		isOld := func(n LateNode) bool { return c.now.Sub(n.Last) > worthAction }
 		all = append(all, c.recommend(a, "", slices.DeleteFunc(slices.Clone(nodes), isOld))...)
 		all = append(all, c.recommend(a, note, slices.DeleteFunc(nodes, func(n LateNode) bool { return !isOld(n) }))...)
@@ -147,8 +130,12 @@ func (c *cluster) recommend(a nodeAdvice, severity string, nodes []LateNode) []R
 	if more := len(texts) - some; more > 0 {
 		texts = append(texts[:some], fmt.Sprintf("and %d more", more))
 	}
-	lost := a.lost
-	lost.Names, lost.Count, lost.KnownNodes, lost.Grace = phrase.Some(names), len(nodes), len(c.nodes), c.grace
+	lost := advice.LostNodes{
+		Verdict: a.verdict, Names: phrase.Some(names), Count: len(nodes), KnownNodes: len(c.nodes), Grace: c.grace, Command: "the command that /flaps shows with the incident",
+	}
+	if len(a.reasons) > 0 {
+		lost.Reason = a.reasons[0]
+	}
 	x := Recommendation{
 		Kind: a.kind, Severity: severity, Nodes: nodes, Set: "a heartbeat every " + phrase.Duration(c.grace.Interval),
 		Observed: phrase.CountOf(len(nodes), len(c.nodes), "nodes") + ": " + strings.Join(texts, ", "), Advice: lost.Fix(), Why: a.why,
