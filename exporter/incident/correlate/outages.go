@@ -74,7 +74,7 @@ func (l *services) addressReady(x transition.Address, t time.Time) {
 // a foreign address, no incident may explain the outage.
 func (l *services) outageStarted(x transition.OutageStarted) {
 	s := l.named(x.Service)
-	switch subject, ok := l.SubjectOfOutage(x.Service, x.FoundAt()); {
+	switch subject, ok := l.EarlierSubject(x.FoundAt(), func(o ledger.Ongoing) bool { return slices.Contains(o.Outages, x.Service) }); {
 	case s.loss != nil && s.lossAt.Equal(x.Time):
 		s.record = s.loss.Root()
 	case ok:

@@ -71,7 +71,11 @@ func (l *Ledger) graceFacts() advice.GracePeriod {
 
 // review updates the verdicts of node incidents that have changed recently.
 func (l *Ledger) review(t time.Time) {
-	l.reviews.last = t
+	if next := l.reviewed.Add(reviewEvery); t.Before(next) {
+		l.Timers.Schedule(&l.reviews, next)
+		return
+	}
+	l.reviewed = t
 	nodes := 0
 	for _, r := range l.shown {
 		nodes = max(nodes, r.KnownNodes)
@@ -93,30 +97,15 @@ func (l *Ledger) review(t time.Time) {
 	l.revisit(f, t)
 	l.judgeShort(f.Late)
 	if again {
-		l.Timers.Schedule(&l.reviews.timer, t.Add(reviewEvery))
+		l.Timers.Schedule(&l.reviews, t.Add(reviewEvery))
 	}
-}
-
-// reviews determines when the verdicts are reviewed. The field last is the time of the last review.
-type reviews struct {
-	timer Timer
-	last  time.Time
-}
-
-// after returns the time of the next review after a change at t.
-func (r *reviews) after(t time.Time) time.Time {
-	due := t.Add(reviewAfter)
-	if next := r.last.Add(reviewEvery); next.After(due) && next.Sub(due) < reviewEvery {
-		return next
-	}
-	return due
 }
 
 // HeartbeatWasLate records that a late heartbeat arrived at t. The parameter interval is the time since the previous
 // heartbeat. The parameter `nodes` is the number of nodes in the cluster.
 func (l *Ledger) HeartbeatWasLate(node string, t time.Time, interval time.Duration, nodes int) {
 	l.Silences.Arrived(node, t, interval, nodes)
-	l.Timers.Schedule(&l.reviews.timer, l.reviews.after(t))
+	l.Timers.Schedule(&l.reviews, t.Add(reviewAfter))
 }
 
 // judgeShort decides whether the short silences of the last hour have a shared cause, or whether each node itself is at

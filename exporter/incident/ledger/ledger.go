@@ -50,7 +50,9 @@ type Ledger struct {
 	shown  []*Record
 	Earlier
 	notifier notifier
-	reviews  reviews
+	// The timer reviews runs the reviews of the verdicts. The field reviewed is the time of the last one.
+	reviews  Timer
+	reviewed time.Time
 	resolved map[incident.Resolution]uint64
 	// The field displaced counts the reported incidents that were dropped to make room for newer ones.
 	displaced incident.Displaced
@@ -60,7 +62,7 @@ type Ledger struct {
 // ledger calls sweep to free what incidents no longer need.
 func New(size int, sweep func(t time.Time)) *Ledger {
 	l := &Ledger{size: max(size, 1), sweep: sweep, active: map[string]*Record{}, resolved: map[incident.Resolution]uint64{}}
-	l.reviews.timer = NewTimer("review", l.review)
+	l.reviews = NewTimer("review", l.review)
 	return l
 }
 
@@ -190,7 +192,7 @@ func (l *Ledger) Touch(r *Record, t time.Time) {
 	l.notifier.mark(r)
 	if r.IsAboutNodes() && t.After(r.touched) {
 		r.touched = t
-		l.Timers.Schedule(&l.reviews.timer, l.reviews.after(t))
+		l.Timers.Schedule(&l.reviews, t.Add(reviewAfter))
 	}
 	switch {
 	case r.isOpen():

@@ -68,7 +68,9 @@ func (q *Reader) Notices(t time.Time) (notices []incident.Notice) {
 			notices = append(notices, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
 		}
 	}
-	return append(notices, n.takeDeparted()...)
+	notices = append(notices, n.departed...)
+	n.departed = nil
+	return notices
 }
 
 // LastNotices returns a notice, as of t, for each incident whose end has not been reported. Call it after the last
@@ -76,7 +78,8 @@ func (q *Reader) Notices(t time.Time) (notices []incident.Notice) {
 func (q *Reader) LastNotices(t time.Time) []incident.Notice {
 	l, unlock := q.at(t)
 	defer unlock()
-	all := l.notifier.takeDeparted()
+	all := l.notifier.departed
+	l.notifier.departed = nil
 	for _, r := range l.shown {
 		if r.reported.state == incident.StateResolved {
 			continue
@@ -88,12 +91,6 @@ func (q *Reader) LastNotices(t time.Time) []incident.Notice {
 		}
 		all = append(all, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
 	}
-	return all
-}
-
-func (n *notifier) takeDeparted() []incident.Notice {
-	all := n.departed
-	n.departed = nil
 	return all
 }
 

@@ -72,22 +72,10 @@ func (q *Reader) Restore(p Past, t time.Time) {
 	q.l.Earlier = Earlier{t.Add(continuedWithin), p.Ongoing}
 }
 
-// SubjectOfOutage returns the subject of the incident to which a Service's outage belonged before kubeflap's observation.
-func (q *Earlier) SubjectOfOutage(x transition.Service, now time.Time) (subject incident.Subject, ok bool) {
-	for _, o := range q.all {
-		if slices.Contains(o.Outages, x) && !now.After(q.until) {
-			return o.Subject, true
-		}
-	}
-	return subject, false
-}
-
-// SubjectOfNode returns the subject of the incident to which a node's loss belonged before kubeflap's observation.
-func (q *Earlier) SubjectOfNode(name string, now time.Time) (subject incident.Subject, ok bool) {
-	for _, o := range q.all {
-		if slices.Contains(o.Nodes, name) && !now.After(q.until) {
-			return o.Subject, true
-		}
+// EarlierSubject returns the subject of an incident that was ongoing before kubeflap's observation and matches.
+func (q *Earlier) EarlierSubject(now time.Time, match func(Ongoing) bool) (subject incident.Subject, ok bool) {
+	if i := slices.IndexFunc(q.all, match); i >= 0 && !now.After(q.until) {
+		return q.all[i].Subject, true
 	}
 	return subject, false
 }

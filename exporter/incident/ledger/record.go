@@ -14,6 +14,10 @@ import (
 // ensures that the incident is reported within 2 minutes of the first loss.
 const stuckAfter = 100 * time.Second
 
+// Quiet is the time for which everything must stay recovered before an incident ends. A new failure within this time
+// belongs to the same incident.
+const Quiet = 2 * time.Minute
+
 // Record is an incident that can still change. Package correlate writes the facts.
 type Record struct {
 	incident.Facts
@@ -106,3 +110,13 @@ func (r *Record) harmfulAt() time.Time {
 
 // answersTo reports whether the incident has or had an ID.
 func (r *Record) answersTo(id string) bool { return r.id == id || slices.Contains(r.also, id) }
+
+// HasEndedBy reports whether the incident had ended for good by t.
+func (r *Record) HasEndedBy(t time.Time) bool {
+	return r.Settled || r.WasQuietUntil(t)
+}
+
+// WasQuietUntil reports whether the incident has recovered, and nothing has happened since for longer than Quiet.
+func (r *Record) WasQuietUntil(t time.Time) bool {
+	return !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
+}

@@ -90,7 +90,7 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 		n.leave() // the node had recovered, and its new loss belongs to a grace-period incident
 	}
 	s := incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
-	switch earlier, wasLost := l.SubjectOfNode(n.name, t); {
+	switch earlier, wasLost := l.EarlierSubject(t, func(o ledger.Ongoing) bool { return slices.Contains(o.Nodes, n.name) }); {
 	case x.Found && wasLost:
 		s = earlier
 	case x.InTime():
