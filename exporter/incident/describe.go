@@ -24,14 +24,13 @@ func (f *Facts) Outline(d verdict.Decision, now time.Time) Incident {
 	}
 	slices.Sort(x.Nodes)
 	x.NodesLeftOut = f.nodes.len() - len(x.Nodes)
-	for e, since := range f.Open {
-		if e.kind == openOutage {
-			x.OutageTime += phrase.Seconds(max(now.Sub(since), 0))
+	for e, s := range f.Open {
+		if e.Track == TrackOutage {
+			x.OutageTime += phrase.Seconds(max(now.Sub(s.Start), 0))
 		}
 	}
 	for _, s := range f.effects.keys[:min(MaxServices, len(f.effects.keys))] {
-		since, down := f.Open[OpenOutage(s)]
-		x.Services = append(x.Services, f.effects.of[s].asOf(now, since, down))
+		x.Services = append(x.Services, f.effects.of[s].asOf(now, f.Open[OpenOutage(s)]))
 	}
 	x.ServicesLeftOut = f.effects.len() - len(x.Services)
 	slices.SortFunc(x.Services, func(a, b Service) int {
@@ -105,7 +104,7 @@ func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advic
 	}
 	return advice.LostNodes{
 		Verdict: x.Verdict, Reason: reason, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: f.nodes.len(), KnownNodes: f.KnownNodes,
-		NotRecovered: x.State == StateOngoing && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
+		NotRecovered: x.State == StateOngoing && (f.Open.Has(TrackHeartbeat) || f.Open.Has(TrackNode)), EndUnseen: f.atLeast(x) != "",
 		Longest: f.unexplained(time.Duration(x.Numbers.LongestInterval), now), Grace: g, Command: x.Command, Etcd: x.etcd,
 		Said: f.told(now), Problems: f.problems,
 		PlanFailed: f.Silences.Any(func(s *silence.Silence) bool { return s.IsOngoing() && s.Lasted(now) > advice.PlannedSilence }),
@@ -115,7 +114,7 @@ func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advic
 // affected returns the facts that the texts about a workload or Service need.
 func (f *Facts) affected() advice.Affected {
 	a := advice.Affected{Cause: f.Cause, Namespace: f.Namespace, Name: f.FullName(), Contested: f.Contested, Replaced: f.Replaced != "", PodAddressesRemoved: f.Withdrawn, Pending: f.Resets == 0 && f.Lost == 0}
-	a.ForeignAddressesGone = a.Pending && f.Foreign && !f.Withdrawn && !f.Open.has(openForeign)
+	a.ForeignAddressesGone = a.Pending && f.Foreign && !f.Withdrawn && !f.Open.Has(TrackForeign)
 	if f.withNode > 0 && f.withNode == f.Lost {
 		a.DeletedNodes = slices.Sorted(slices.Values(f.deleted))
 	}

@@ -8,70 +8,86 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Open identifies something that has not recovered.
+// Open identifies something that has not recovered, by the row of the timeline that shows it.
 type Open struct {
+	Track Track
 	// Service is the affected Service. Of nodes and of objects, it holds only the name.
 	Service transition.Service
-	kind    openKind
-	address event.UID
+	// Address is only set for addresses.
+	Address event.UID
 }
 
-type openKind uint8
+// trackWithdrawn has no row in the timeline.
+const trackWithdrawn Track = "withdrawn"
 
-const (
-	openNode openKind = iota + 1
-	openAddress
-	openOutage
-	openForeign
-	openWithdrawn
-)
+// Silent identifies a node that sends no heartbeats.
+func Silent(node string) Open {
+	return Open{Track: TrackHeartbeat, Service: transition.Service{Name: node}}
+}
 
-// OpenNode identifies a node that is silent or not Ready.
-func OpenNode(name string) Open { return Open{kind: openNode, Service: transition.Service{Name: name}} }
+// NotReady identifies a node that is not Ready.
+func NotReady(node string) Open {
+	return Open{Track: TrackNode, Service: transition.Service{Name: node}}
+}
 
 // OpenAddress identifies an address that its Service lists as not ready.
-func OpenAddress(x transition.Address) Open { return Open{x.Service, openAddress, x.ID} }
+func OpenAddress(x transition.Address) Open { return Open{TrackAddress, x.Service, x.ID} }
 
 // OpenOutage identifies a Service without a ready address.
-func OpenOutage(x transition.Service) Open { return Open{kind: openOutage, Service: x} }
+func OpenOutage(x transition.Service) Open { return Open{Track: TrackOutage, Service: x} }
 
 // OpenForeign identifies an EndpointSlice or Endpoints that contain foreign addresses although the Service has a selector.
 func OpenForeign(object string) Open {
-	return Open{kind: openForeign, Service: transition.Service{Name: object}}
+	return Open{Track: TrackForeign, Service: transition.Service{Name: object}}
 }
 
 // OpenWithdrawn identifies Endpoints from which somebody removed pod addresses.
 func OpenWithdrawn(object string) Open {
-	return Open{kind: openWithdrawn, Service: transition.Service{Name: object}}
+	return Open{Track: trackWithdrawn, Service: transition.Service{Name: object}}
 }
 
-// OpenSet maps everything that has not recovered to the time at which it began.
-type OpenSet map[Open]time.Time
+// OpenSet maps everything that has not recovered to its interval on the timeline. It is nil if the timeline shows none.
+type OpenSet map[Open]*Span
 
-// IsOutage reports whether a Service has no ready address, and returns this Service.
-func (x Open) IsOutage() (service transition.Service, ok bool) {
-	return x.Service, x.kind == openOutage
-}
-
-// has reports whether anything of a kind has not recovered.
-func (o OpenSet) has(kind openKind) bool {
+// Has reports whether anything on a track has not recovered.
+func (o OpenSet) Has(track Track) bool {
 	for x := range o {
-		if x.kind == kind {
+		if x.Track == track {
 			return true
 		}
 	}
 	return false
 }
 
-// HasForeign reports whether the Service has foreign addresses.
-func (o OpenSet) HasForeign() bool { return o.has(openForeign) }
-
-// HasNode reports whether a node has not recovered.
-func (o OpenSet) HasNode() bool { return o.has(openNode) }
-
 // CloseObjects records that nobody waits any more for changes of foreign and withdrawn addresses.
 func (o OpenSet) CloseObjects() {
-	maps.DeleteFunc(o, func(x Open, _ time.Time) bool { return x.kind == openForeign || x.kind == openWithdrawn })
+	maps.DeleteFunc(o, func(x Open, _ *Span) bool { return x.Track == TrackForeign || x.Track == trackWithdrawn })
+}
+
+// FirstLost returns when the first of the addresses that are not ready was lost. It returns zero if all are ready.
+func (o OpenSet) FirstLost() (first time.Time) {
+	for x, s := range o {
+		if x.Track == TrackAddress && (first.IsZero() || s.Start.Before(first)) {
+			first = s.Start
+		}
+	}
+	return first
+}
+
+// Fails records that something has not been well since t.
+func (f *Facts) Fails(x Open, t time.Time) {
+	f.Recovers(x, t)
+	name := x.Service.Name
+	if x.Service.Namespace != "" {
+		name = x.Service.Namespace + "/" + name
+	}
+	f.Open[x] = f.Timeline.Begin(x.Track, name, t)
+}
+
+// Recovers records that something has recovered at t.
+func (f *Facts) Recovers(x Open, t time.Time) {
+	f.Open[x].Close(t)
+	delete(f.Open, x)
 }
 
 // LacksAddresses reports whether addresses that the endpoints controller removed are still missing. It returns false
@@ -80,13 +96,3 @@ func (f *Facts) LacksAddresses() bool { return f.Removed && f.Conflict }
 
 // Ongoing reports whether something has not recovered. A selector conflict alone does not count.
 func (f *Facts) Ongoing() bool { return len(f.Open) > 0 || f.LacksAddresses() }
-
-// FirstLost returns when the first of the addresses that are not ready was lost. It returns zero if all are ready.
-func (o OpenSet) FirstLost() (first time.Time) {
-	for x, since := range o {
-		if x.kind == openAddress && (first.IsZero() || since.Before(first)) {
-			first = since
-		}
-	}
-	return first
-}

@@ -50,10 +50,10 @@ func (s *Service) addOutage(lasted, atLeast, atMost phrase.Seconds) {
 	s.OutageTime, s.AtLeast, s.AtMost = s.OutageTime+lasted, s.AtLeast+atLeast, s.AtMost+atMost
 }
 
-// asOf returns the effect as of now. The Service has had no ready address since the given time if down is set.
-func (s Service) asOf(now, since time.Time, down bool) Service {
-	if s.Down = down; down {
-		lasted := phrase.Seconds(max(now.Sub(since), 0))
+// asOf returns the effect as of now. The outage is nil if the Service has a ready address.
+func (s Service) asOf(now time.Time, outage *Span) Service {
+	if s.Down = outage != nil; s.Down {
+		lasted := phrase.Seconds(max(now.Sub(outage.Start), 0))
 		s.addOutage(lasted, lasted, lasted)
 	}
 	if s.AtLeast == s.AtMost {
@@ -106,7 +106,7 @@ func (f *Facts) BeginOutage(x transition.Service, t time.Time, class cause.Class
 	e := f.EffectOn(x)
 	e.Outages++
 	e.classes[class]++
-	f.Open[OpenOutage(x)] = t
+	f.Fails(OpenOutage(x), t)
 }
 
 // EndOutage records that an outage that began at a time ended at t. It began with one class, and has another one now. It
@@ -119,7 +119,7 @@ func (f *Facts) EndOutage(x transition.Service, began, t time.Time, was, class c
 	e.classes[was]--
 	e.classes[class]++
 	e.wait = transition.Wait{}
-	delete(f.Open, OpenOutage(x))
+	f.Recovers(OpenOutage(x), t)
 }
 
 // Waits records what a Service without a ready address waits for.

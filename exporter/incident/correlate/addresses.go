@@ -23,7 +23,8 @@ type address struct {
 	losses int32
 	// The field changed is the time of the last recorded change of the address.
 	changed time.Time
-	span    *incident.Span
+	// The field span is the interval on the timeline while `away` is set.
+	span *incident.Span
 	// The field readds counts the stale re-adds until the address is lost. moveReadds then moves them to the incident.
 	// The field readded is the time of the first stale re-add.
 	readds  incident.ByWindow
@@ -100,12 +101,11 @@ func (l *services) takeOut(r *ledger.Record, a *address, x transition.AddressLos
 	case x.Cause == cause.ContainerExit:
 		return
 	default:
-		a.away = true
+		a.away, a.span = true, r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
 	}
 	if !r.Shown && r.Cause == cause.ServiceChanged {
 		l.judgeLater(x.Service, r)
 	}
-	a.span = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
 }
 
 // addressReturned handles a recently lost address that is back.
@@ -128,9 +128,8 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 	if a.away && !r.Shown && r.Cause == cause.ServiceChanged {
 		l.Show(r)
 	}
-	a.notReady, a.away = nil, false
-	delete(r.Open, key)
-	a.span = a.span.Close(t)
+	a.notReady, a.away, a.span = nil, false, a.span.Close(t)
+	r.Recovers(key, t)
 	l.Note(r, incident.Entry{Kind: incident.AddressReturned, Time: t, Service: x.Service})
 }
 
@@ -144,8 +143,7 @@ func (l *services) addressGone(x transition.Address, t time.Time, how incident.E
 	}
 	r := a.record.Root()
 	a.notReady, a.changed = nil, t
-	delete(r.Open, incident.OpenAddress(x))
-	a.span = a.span.Close(t)
+	r.Recovers(incident.OpenAddress(x), t)
 	if how == incident.AddressRemoved {
 		l.pods.podGone(podKey{x.Namespace, x.Pod.Name}, t)
 	}

@@ -24,7 +24,6 @@ type service struct {
 	record *ledger.Record
 	outage time.Time
 	class  cause.Class
-	span   *incident.Span
 	// The list waited holds what the Service waits for in the ongoing outage, and what it waited for before. The last one
 	// is the current wait if `waiting` is set, since waitingSince.
 	waited       []incident.Waited
@@ -85,7 +84,6 @@ func (l *services) outageStarted(x transition.OutageStarted) {
 	s.outage, s.class = x.Time, x.Class
 	l.Show(s.record)
 	s.record.BeginOutage(x.Service, x.Time, x.Class)
-	s.span = s.record.Timeline.Begin(incident.TrackOutage, x.Namespace+"/"+x.Name, x.Time)
 	l.Note(s.record, incident.Entry{Kind: incident.OutageStarted, Time: x.Time, Service: x.Service})
 }
 
@@ -142,7 +140,6 @@ func (l *services) outageEnded(x transition.OutageEnded) {
 func (l *services) endOutage(x transition.Service, s *service, t time.Time, how incident.EntryKind, class cause.Class, atLeast, atMost time.Duration) {
 	r := s.record.Root()
 	r.EndOutage(x, s.outage, t, s.class, class, atLeast, atMost)
-	s.span = s.span.Close(t)
 	s.endWait(t)
 	for _, w := range s.waited {
 		r.WaitEnded(w)

@@ -45,8 +45,7 @@ func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 		}
 		if a.notReady != nil {
 			r := a.record.Root()
-			delete(r.Open, key)
-			a.span = a.span.Close(x.Time)
+			r.Recovers(key, x.Time)
 			l.Touch(r, x.Time)
 		}
 		delete(l.addresses, key)
@@ -76,7 +75,7 @@ func (l *services) listLost(ongoing []ledger.Ongoing, t time.Time) {
 			continue
 		}
 		r := a.record.Root()
-		if !r.Settled && (!r.IsAboutNodes() || r.Kind == incident.KindNode && r.Open.HasNode()) {
+		if !r.Settled && (!r.IsAboutNodes() || r.Kind == incident.KindNode && (r.Open.Has(incident.TrackHeartbeat) || r.Open.Has(incident.TrackNode))) {
 			lost[r.Subject] = append(lost[r.Subject], *a.notReady)
 		}
 	}

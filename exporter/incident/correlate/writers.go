@@ -35,10 +35,10 @@ func (l *services) recordOfWrite(s incident.Subject, x transition.Service, t tim
 // selector.
 func (l *services) foreignAddresses(x transition.ForeignAddresses) {
 	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
-	if !r.Open.HasForeign() {
+	if !r.Open.Has(incident.TrackForeign) {
 		r.ForeignSpan = r.Timeline.Begin(incident.TrackForeign, x.Namespace+"/"+x.Name, x.Time)
 	}
-	r.Open[incident.OpenForeign(x.Object)], r.Foreign = x.Time, true
+	r.Open[incident.OpenForeign(x.Object)], r.Foreign = r.ForeignSpan, true
 	if r.Who == "" {
 		r.Who = x.Object + " has addresses from an unexpected writer"
 	}
@@ -48,7 +48,7 @@ func (l *services) foreignAddresses(x transition.ForeignAddresses) {
 // addressesWithdrawn records that a writer removed ready pod addresses from Endpoints.
 func (l *services) addressesWithdrawn(x transition.AddressesWithdrawn) {
 	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
-	r.Open[incident.OpenWithdrawn(x.Object)], r.Withdrawn = x.Time, true
+	r.Open[incident.OpenWithdrawn(x.Object)], r.Withdrawn = nil, true
 	if r.Who == "" {
 		r.Who = x.Object + ": ready pod addresses were removed, but not by a Kubernetes controller"
 	}
@@ -66,7 +66,7 @@ func (l *services) writeEnded(open incident.Open, e incident.Entry) {
 		return
 	}
 	delete(r.Open, open)
-	if !r.Open.HasForeign() {
+	if !r.Open.Has(incident.TrackForeign) {
 		r.ForeignSpan = r.ForeignSpan.Close(e.Time)
 	}
 	l.Note(r, e)

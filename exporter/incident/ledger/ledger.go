@@ -215,7 +215,7 @@ func (l *Ledger) Note(r *Record, e incident.Entry) {
 // OpenAddress records that an address has not been ready since t. The incident becomes harmful if the address is still
 // not ready after stuckAfter.
 func (l *Ledger) OpenAddress(r *Record, x incident.Open, t time.Time) {
-	r.Open[x] = t
+	r.Fails(x, t)
 	if !r.Shown {
 		l.Timers.Schedule(&r.timer, t.Add(stuckAfter))
 	}

@@ -20,7 +20,7 @@ func TestEveryIDIsKept(t *testing.T) {
 	var ids []string
 	for i := range 2 * incident.MaxNodes {
 		r := s.Begin(incident.Subject{Kind: incident.KindNode, Name: fmt.Sprintf("node-%d", i), Cause: cause.NodeHeartbeatLost}, zero, uint64(i)+1)
-		r.Open[incident.OpenNode(r.Name)] = zero
+		r.Fails(incident.Silent(r.Name), zero)
 		all, ids = append(all, r), append(ids, r.id)
 	}
 	half := len(all) / 2

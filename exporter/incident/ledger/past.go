@@ -50,8 +50,8 @@ func (q *Reader) Past(t time.Time) Past {
 		}
 		x := Ongoing{Subject: r.Subject, ID: r.id, Start: r.Start, Recovered: r.recovered}
 		for open := range r.Open {
-			if service, ok := open.IsOutage(); ok {
-				x.Outages = append(x.Outages, service)
+			if open.Track == incident.TrackOutage {
+				x.Outages = append(x.Outages, open.Service)
 			}
 		}
 		if r.IsAboutNodes() {

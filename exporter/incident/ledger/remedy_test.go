@@ -164,7 +164,7 @@ func TestASummaryNamesNoNumberThatSaysNothing(t *testing.T) {
 		"lost 1 ready address and has none now": {verdict.Node, silence.Silence{}, func(r *Record) {
 			r.Lose(transition.AddressLost{Address: transition.Address{Service: web}}, false)
 			r.EffectOn(web).Outages, r.Outages = 1, 1
-			r.Open[incident.OpenOutage(web)] = zero.Add(time.Hour)
+			r.Fails(incident.OpenOutage(web), zero.Add(time.Hour))
 		}},
 	} {
 		s := newLedger(10)

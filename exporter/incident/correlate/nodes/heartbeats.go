@@ -72,8 +72,7 @@ func (l *Nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 	}
 	n.isSilent = false
 	r.Evidence.Add(n.entry(incident.HeartbeatSeen, t, interval))
-	n.silenceSpan = n.silenceSpan.Close(t)
-	n.close(l.Ledger, r, t)
+	n.recovers(l.Ledger, r, incident.Silent(n.name), t)
 	if r.Kind == incident.KindNode && n.silence != nil {
 		l.mergeIfShared(t, n.silence.Began) // nodes that recover together may share a cause
 	}
@@ -116,12 +115,11 @@ func (l *Nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 // openGap adds a node's silence to an incident.
 func (l *Nodes) openGap(r *ledger.Record, n *node, t time.Time) {
 	r.HeartbeatLost = true
-	r.Open[incident.OpenNode(n.name)] = t
 	r.Evidence.Add(n.entry(incident.LastHeartbeat, n.lastHeartbeat, 0))
 	if n.late.After(n.lastHeartbeat) && r.Kind != incident.KindGracePeriod {
 		r.Evidence.Add(n.entry(incident.HeartbeatLate, n.late, min(n.late.Sub(n.lastHeartbeat), l.Silences.Settings.Period/2)))
 	}
-	n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.lastHeartbeat)
+	r.Fails(incident.Silent(n.name), n.lastHeartbeat)
 	l.Touch(r, t)
 	if r.Kind == incident.KindGracePeriod {
 		l.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.Silences.Settings.WithOneLost()))

@@ -40,7 +40,7 @@ func (l *Nodes) Current(name string, t time.Time) *ledger.Record {
 }
 
 // leave records that later failures of the node belong to another incident.
-func (n *node) leave() { n.record, n.silenceSpan, n.notReadySpan = nil, nil, nil }
+func (n *node) leave() { n.record = nil }
 
 // lose records that a node was lost. The parameter gap is the time without heartbeats. The result is the incident to
 // which the node belongs according to the evidence so far.
@@ -84,7 +84,7 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Settings.Undisturbed()
 	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
 	if r := n.current(t); r != nil {
-		if _, open := r.Open[incident.OpenNode(n.name)]; open || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
+		if n.isOpenIn(r) || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
 			return r
 		}
 		n.leave() // the node had recovered, and its new loss belongs to a grace-period incident
@@ -215,8 +215,8 @@ func (l *Nodes) outgrow(n *node, t time.Time) *ledger.Record {
 	if r == nil || r.Kind != incident.KindGracePeriod || !n.isSilent {
 		return r
 	}
-	delete(r.Open, incident.OpenNode(n.name))
-	n.silenceSpan, n.notReadySpan = n.silenceSpan.Close(t), n.notReadySpan.Close(t)
+	r.Recovers(incident.Silent(n.name), t)
+	r.Recovers(incident.NotReady(n.name), t)
 	l.Touch(r, t)
 	r.DropSilence(n.silence)
 	n.record = nil
@@ -226,7 +226,7 @@ func (l *Nodes) outgrow(n *node, t time.Time) *ledger.Record {
 	l.openGap(own, n, t)
 	own.Evidence.Add(n.entry(incident.HeartbeatMissed, t, gap))
 	if n.notReady {
-		n.notReadySpan = own.Timeline.Begin(incident.TrackNode, n.name, t)
+		own.Fails(incident.NotReady(n.name), t)
 	}
 	return own
 }

@@ -73,9 +73,7 @@ type node struct {
 	record *ledger.Record
 	// The field silence is the node's newest silence, which may be ongoing. It is nil if there is none.
 	silence *silence.Silence
-	// silenceSpan and notReadySpan are the node's ongoing timeline spans in its incident.
-	silenceSpan, notReadySpan *incident.Span
-	timer                     ledger.Timer
+	timer   ledger.Timer
 }
 
 // New returns Nodes without any node. Their incidents are in the given ledger.
@@ -138,9 +136,7 @@ func (l *Nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 		r.KubeletSaid(n.said)
 	}
 	r.Turned++
-	r.Open[incident.OpenNode(n.name)] = x.Time
-	n.notReadySpan.Close(x.Time)
-	n.notReadySpan = r.Timeline.Begin(incident.TrackNode, n.name, x.Time)
+	r.Fails(incident.NotReady(n.name), x.Time)
 	e := n.entry(kind, x.Time, x.HeartbeatAge())
 	if kind == incident.NodeNotReady && x.Says != (event.Words{}) {
 		e.Said = n.said
@@ -209,8 +205,7 @@ func (l *Nodes) nodeTurnedReady(x transition.NodeReadyChanged) {
 		lasted = max(lasted, x.Time.Sub(s.Found.Marked))
 	}
 	r.Evidence.Add(n.entry(incident.NodeReady, x.Time, lasted))
-	n.notReadySpan = n.notReadySpan.Close(x.Time)
-	n.close(l.Ledger, r, x.Time)
+	n.recovers(l.Ledger, r, incident.NotReady(n.name), x.Time)
 }
 
 // nodeReadyMissed handles a node that turned Unknown and then True while the watch was broken.
@@ -251,10 +246,14 @@ func (n *node) endSilence(heartbeat time.Time) {
 	}
 }
 
-// close records that a node has recovered, unless it is still silent or still not Ready.
-func (n *node) close(l *ledger.Ledger, r *ledger.Record, t time.Time) {
-	if !n.isSilent && !n.notReady {
-		delete(r.Open, incident.OpenNode(n.name))
+// recovers records that a node sends heartbeats again, or is Ready again.
+func (n *node) recovers(l *ledger.Ledger, r *ledger.Record, from incident.Open, t time.Time) {
+	if r.Recovers(from, t); !n.isSilent && !n.notReady {
 		l.Touch(r, t)
 	}
+}
+
+// isOpenIn reports whether the node has not recovered from the incident.
+func (n *node) isOpenIn(r *ledger.Record) bool {
+	return r.Open[incident.Silent(n.name)] != nil || r.Open[incident.NotReady(n.name)] != nil
 }

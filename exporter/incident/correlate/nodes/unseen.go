@@ -55,13 +55,13 @@ func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 		return
 	}
 	r, late := n.current(x.Time), l.Silences.Withdraw(x.Node, x.Time.Add(-x.Silence))
-	n.silence, n.isSilent, n.silenceSpan = nil, false, n.silenceSpan.Close(x.Time)
+	n.silence, n.isSilent = nil, false
 	delete(l.lost, n)
 	if r == nil {
 		return
 	}
 	r.Evidence.Add(n.entry(incident.HeartbeatsInTime, x.Time, x.Silence))
-	n.close(l.Ledger, r, x.Time)
+	n.recovers(l.Ledger, r, incident.Silent(n.name), x.Time)
 	if r.WithdrawSilences(x.Node, late) {
 		n.leave()
 	}
@@ -96,10 +96,9 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	r.HeartbeatLost = true
 	r.Found++
-	r.Open[incident.OpenNode(n.name)] = x.Time
 	if !x.InDoubt && x.Silence > 0 {
 		n.isSilent, n.lastHeartbeat, n.trigger = true, fellSilent, x.Loss.Trigger
-		n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, fellSilent)
+		r.Fails(incident.Silent(n.name), fellSilent)
 		r.Evidence.Add(n.entry(incident.HeartbeatBefore, fellSilent, 0))
 		r.MoveStartBack(fellSilent.Add(l.Silences.Settings.CommonCauseWindow()))
 	}
@@ -111,7 +110,7 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 			since = x.Marked
 			r.Evidence.Add(n.entry(incident.UnknownBefore, since, 0))
 		}
-		n.notReadySpan = r.Timeline.Begin(incident.TrackNode, n.name, since)
+		r.Fails(incident.NotReady(n.name), since)
 		r.MoveStartBack(since)
 	}
 	l.Note(r, n.entry(incident.FoundLost, x.Time, 0))
@@ -132,9 +131,9 @@ func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
 		n.silence.Deleted = cmp.Or(x.Earliest, x.Time)
 		l.gone[n.name] = removedNode{x.Time, n.silence, r}
 	}
-	n.silenceSpan, n.notReadySpan = n.silenceSpan.Close(x.Time), n.notReadySpan.Close(x.Time)
 	r.Evidence.Add(n.entry(incident.NodeRemoved, x.Time, 0))
-	n.close(l.Ledger, r, x.Time)
+	r.Recovers(incident.Silent(n.name), x.Time)
+	n.recovers(l.Ledger, r, incident.NotReady(n.name), x.Time)
 }
 
 // nodeReturned handles a silent node that was deleted and created again. Its bootID and providerID show whether the
