@@ -40,9 +40,7 @@ type pipeline struct {
 	// `record` receives each event before the tracker receives it. `record` is nil if nothing is recorded.
 	record func(event.Event)
 	// `journal` keeps the resolved incidents of this process and of earlier ones. It is nil if no incidents are kept.
-	// `cursor` is the argument for the next call of correlate.Log.Changed.
 	journal *flightrecorder.Journal
-	cursor  uint64
 	// `continued` holds the IDs of the incidents that were ongoing when the previous process stopped, until they are
 	// reported.
 	continued []string
@@ -78,7 +76,7 @@ func newPipeline(settings settings, now func() time.Time, to reporter) *pipeline
 
 // begin makes the pipeline start with an empty state. `started` is zero in a replay.
 func (p *pipeline) begin(started time.Time) {
-	p.started, p.cursor = started, 0
+	p.started = started
 	p.tracker, p.incidents = track.New(p.settings.tracker), correlate.New(p.settings.incidents)
 	p.tracker.Advance(started) // from now on, resources are not watched until they are listed
 	p.collector = metrics.NewCollector(p.tracker, p.incidents, p.advance)
@@ -120,10 +118,13 @@ func (p *pipeline) distribute(found []transition.Transition) {
 
 func (p *pipeline) report(at time.Time, notices []incident.Notice) {
 	for _, n := range notices {
-		if n.Kind == incident.Ended && p.journal != nil && !p.journal.Add(n.Incident) {
-			continue // an earlier process has reported the end
+		isNew := true
+		if p.journal != nil && (n.Kind == incident.Ended || n.Kind == incident.Revised) {
+			isNew = p.journal.Add(n.Incident) // otherwise, an earlier process has reported the end
 		}
-		p.reporter.incident(at, n)
+		if isNew && n.Kind != incident.Revised {
+			p.reporter.incident(at, n)
+		}
 	}
 }
 
@@ -225,7 +226,6 @@ func (p *pipeline) tick() {
 	defer p.mu.Unlock()
 	p.report(t, p.incidents.Notices(t))
 	p.reportContinued(t)
-	p.saveRevised(t)
 }
 
 // finish reports pending transitions and ongoing incidents. Do not call apply afterwards.

@@ -128,8 +128,10 @@ func (p *pipeline) breakWatches(last time.Time) {
 	// The earlier processes have reported these starts and ends. The first call only returns the starts.
 	p.incidents.Notices(last)
 	p.incidents.Notices(last)
-	for _, x := range p.incidents.Overview(last) {
-		if !x.State.IsFinal() {
+	for _, x := range p.incidents.Incidents(last) {
+		if x.State.IsFinal() {
+			p.journal.Add(x)
+		} else {
 			p.continued = append(p.continued, x.ID)
 		}
 	}
@@ -160,23 +162,6 @@ func (p *pipeline) reportContinued(t time.Time) {
 		}
 	}
 	p.continued = nil
-}
-
-// saveRevised adds those resolved incidents to the journal again whose verdicts have been revised.
-func (p *pipeline) saveRevised(t time.Time) {
-	if p.journal == nil {
-		return
-	}
-	var changed []incident.Incident
-	changed, p.cursor = p.incidents.Changed(t, p.cursor)
-	for _, x := range changed {
-		if !x.State.IsFinal() {
-			continue
-		}
-		if whole, ok := p.incidents.Incident(t, x.ID); ok {
-			p.journal.Add(whole)
-		}
-	}
 }
 
 // withEarlier adds the incidents of the journal to the current ones. It returns at most as many as are kept, and counts

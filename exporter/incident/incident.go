@@ -260,4 +260,6 @@ const (
 	Ongoing
 	// Continued means that the incident was ongoing before kubeflap restarted, and is still ongoing.
 	Continued
+	// Revised means that the incident has another verdict than at its end.
+	Revised
 )

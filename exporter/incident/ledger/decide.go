@@ -192,4 +192,7 @@ func (l *Ledger) revise(r *Record, d verdict.Decision, final bool) {
 	v := d.Verdict
 	r.reviewed = &v
 	l.notifier.mark(r)
+	if r.reported.state == incident.StateResolved {
+		l.notifier.departed = append(l.notifier.departed, incident.Notice{Kind: incident.Revised, Incident: l.snapshot(r, l.graceFacts())})
+	}
 }

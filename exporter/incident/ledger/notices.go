@@ -14,7 +14,7 @@ type notifier struct {
 	changes, told uint64
 	// The flag checkAll is set if an incident has ended for good since the last call of Notices.
 	checkAll bool
-	// The field departed holds the final notices about incidents that were merged or dropped.
+	// The field departed holds the final notices about incidents that were merged, dropped or revised.
 	departed []incident.Notice
 }
 

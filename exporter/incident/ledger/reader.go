@@ -66,16 +66,6 @@ func (l *Ledger) outline(r *Record) incident.Incident {
 	return x
 }
 
-// outlines returns the outlines of the reported incidents that match.
-func (q *Reader) outlines(match func(*Record) bool) (all []incident.Incident) {
-	for _, r := range q.l.shown {
-		if match(r) {
-			all = append(all, q.l.outline(r))
-		}
-	}
-	return all
-}
-
 func sorted(all []incident.Incident) []incident.Incident {
 	slices.SortFunc(all, func(a, b incident.Incident) int { return incident.Compare(&a, &b) })
 	return all
@@ -107,17 +97,13 @@ func (q *Reader) Incident(t time.Time, id string) (x incident.Incident, ok bool)
 }
 
 // Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Summary and Remedy.
-func (q *Reader) Overview(t time.Time) []incident.Incident {
-	all, _ := q.Changed(t, 0)
-	return sorted(all)
-}
-
-// Changed is like Overview, but returns only the incidents that have changed since an earlier call. Their order is
-// undefined. For `since`, pass the result `until` of the earlier call. To get all incidents, pass 0.
-func (q *Reader) Changed(t time.Time, since uint64) (all []incident.Incident, until uint64) {
+func (q *Reader) Overview(t time.Time) (all []incident.Incident) {
 	l, unlock := q.at(t)
 	defer unlock()
-	return q.outlines(func(r *Record) bool { return r.change > since }), l.notifier.changes
+	for _, r := range l.shown {
+		all = append(all, l.outline(r))
+	}
+	return sorted(all)
 }
 
 // Standings is what the metrics show of incidents.
