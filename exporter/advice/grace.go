@@ -1,3 +1,6 @@
+// Package advice holds the texts and remedies for causes and verdicts, and computes the recommended grace period. It
+// keeps no state. A remedy begins with the sentence that says what to do first, with a command for it in parentheses
+// where there is one.
 package advice
 
 import (
@@ -146,3 +149,7 @@ func NotesOn(t *controlplane.Table, g GracePeriod) []string {
 		fmt.Sprintf("Grace periods below %s are unsafe, because a single lost heartbeat makes a node Unknown. Heartbeats that are on time do not count as silences.", phrase.Duration(g.Shortest())),
 	}
 }
+
+// FewestToCompare is the minimum number of nodes that a cluster needs so that kubeflap can distinguish a fault of a
+// node from a fault of the control plane.
+const FewestToCompare = 3
