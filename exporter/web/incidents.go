@@ -54,11 +54,10 @@ type State struct {
 	GracePeriods controlplane.Table
 }
 
-// clusterIncident is an incident with its cluster and the current time in that cluster.
+// clusterIncident is an incident with its cluster.
 type clusterIncident struct {
 	*incident.Incident
 	cluster *Cluster
-	asOf    time.Time
 }
 
 // read returns the outlines of all incidents, sorted by incident.Compare, and the API document without incidents. The
@@ -74,7 +73,7 @@ func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterI
 		}
 		for j := range s.Incidents {
 			s.Incidents[j].Cluster = c.Name
-			every = append(every, clusterIncident{&s.Incidents[j], c, s.AsOf})
+			every = append(every, clusterIncident{&s.Incidents[j], c})
 		}
 		if q.MatchesCluster(c.Name) {
 			addCoverage(&answer.Coverage, c.Name, &s, q)
@@ -117,7 +116,7 @@ func find(every []clusterIncident, q *api.Query) (all []clusterIncident) {
 const recordedAround = 10 * time.Minute
 
 // Drawing returns the timeline.
-func (x *clusterIncident) Drawing() *api.Drawing { return api.Draw(x.Incident, x.asOf) }
+func (x *clusterIncident) Drawing() *api.Drawing { return api.Draw(x.Incident) }
 
 // Link returns a link that works at every replica, even at one that started during the incident.
 func (x *clusterIncident) Link() string {

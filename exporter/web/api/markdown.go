@@ -29,7 +29,7 @@ func Markdown(out io.Writer, answer *Answer, origin, filter string) error {
 		m.overview(answer, incidents)
 	}
 	for i := range incidents {
-		m.incident(&incidents[i], answer.AsOf)
+		m.incident(&incidents[i])
 	}
 	m.paragraph("## Coverage")
 	m.list(answer.Coverage.Texts())
@@ -73,7 +73,7 @@ func (m *markdown) overview(answer *Answer, incidents []incident.Incident) {
 	m.WriteString("\n")
 }
 
-func (m *markdown) incident(x *incident.Incident, asOf time.Time) {
+func (m *markdown) incident(x *incident.Incident) {
 	m.paragraph("## " + phrase.Markdown(x.Summary))
 	for _, f := range fields(x) {
 		if f.label != summaryLabel {
@@ -89,7 +89,7 @@ func (m *markdown) incident(x *incident.Incident, asOf time.Time) {
 		m.paragraph("### " + s.title)
 		m.list(items)
 	}
-	if drawing := Draw(x, asOf); drawing != nil {
+	if drawing := Draw(x); drawing != nil {
 		m.paragraph("### Timeline")
 		m.paragraph("```text\n" + drawing.Text() + "```")
 		if x.SpansLeftOut > 0 {

@@ -72,13 +72,13 @@ var lanes = map[incident.Track]string{
 }
 
 // Draw returns an incident's timeline, or nil if the incident has none. A span without an end extends to the end of the
-// incident or, for an ongoing incident, to the current time `asOf`. Each kind of span, such as "not Ready", is a lane. A
-// lane has a row for each name.
-func Draw(x *incident.Incident, asOf time.Time) *Drawing {
+// incident or, for an ongoing incident, to the current time. Each kind of span, such as "not Ready", is a lane. A lane has
+// a row for each name.
+func Draw(x *incident.Incident) *Drawing {
 	if len(x.Timeline) == 0 {
 		return nil
 	}
-	from, until := x.Start, cmp.Or(x.End.Time, asOf)
+	from, until := x.Start, x.Start.Add(time.Duration(x.Duration))
 	rows := rowsOf(x, until)
 	for _, s := range x.Timeline {
 		if s.Start.Before(from) {

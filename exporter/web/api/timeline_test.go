@@ -18,7 +18,7 @@ func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * flo
 
 // silentNodes returns an incident in which each of these nodes was silent the given number of times.
 func silentNodes(times int, names ...string) *incident.Incident {
-	x := &incident.Incident{Start: at(0)}
+	x := &incident.Incident{Start: at(0), Duration: phrase.Seconds(time.Hour)}
 	for i := range times {
 		for _, name := range names {
 			x.Timeline = append(x.Timeline, incident.Span{Track: "heartbeat", Name: name, Start: at(float64(100 * i)), End: end(float64(100*i) + 72)})
@@ -28,7 +28,7 @@ func silentNodes(times int, names ...string) *incident.Incident {
 }
 
 func labelsOf(x *incident.Incident) (all []string) {
-	for _, r := range Draw(x, at(3600)).Rows {
+	for _, r := range Draw(x).Rows {
 		all = append(all, r.Label)
 	}
 	return all
