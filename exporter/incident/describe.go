@@ -164,8 +164,8 @@ func (f *Facts) WaitEnded(w Waited) {
 // keepsGoing returns what keeps the longest of the ongoing outages going. ok is false if it is unknown.
 func keepsGoing(x *Incident) (service string, w advice.Waiting, ok bool) {
 	for _, s := range x.Services {
-		if s.Down && s.wait.Kind != "" {
-			return s.String(), advice.Waiting{Namespace: s.Namespace, Wait: s.wait}, true
+		if s.Down && s.Wait.Kind != "" {
+			return s.String(), advice.Waiting{Namespace: s.Namespace, Wait: s.Wait}, true
 		}
 	}
 	return "", w, false

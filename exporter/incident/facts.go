@@ -20,10 +20,9 @@ const (
 type Facts struct {
 	Subject
 	Evidence Entries
-	Timeline Timeline
-	// Open holds everything that has not recovered. Conflict is set while the Service has both a selector and manually
-	// managed addresses. It stays set when these addresses are removed.
-	Open     OpenSet
+	Progress
+	// Conflict is set while the Service has both a selector and manually managed addresses. It stays set when these
+	// addresses are removed.
 	Conflict bool
 	Writers
 	Complaints
@@ -119,7 +118,7 @@ func (c *ByWindow) Batched() (sum int) {
 
 // NewFacts returns the facts of an incident that begins.
 func NewFacts(s Subject) Facts {
-	return Facts{Subject: s, Open: OpenSet{}, ByCause: map[cause.Cause]int{}, Judgement: &silence.Judgement{}}
+	return Facts{Subject: s, Progress: Progress{Open: OpenSet{}}, ByCause: map[cause.Cause]int{}, Judgement: &silence.Judgement{}}
 }
 
 // AddSilence adds a silence of a node.

@@ -74,8 +74,14 @@ func (o OpenSet) FirstLost() (first time.Time) {
 	return first
 }
 
+// Progress holds what has happened so far, and what has not recovered.
+type Progress struct {
+	Timeline Timeline
+	Open     OpenSet
+}
+
 // Fails records that something has not been well since t.
-func (f *Facts) Fails(x Open, t time.Time) {
+func (f *Progress) Fails(x Open, t time.Time) {
 	f.Recovers(x, t)
 	name := x.Service.Name
 	if x.Service.Namespace != "" {
@@ -85,7 +91,7 @@ func (f *Facts) Fails(x Open, t time.Time) {
 }
 
 // Recovers records that something has recovered at t.
-func (f *Facts) Recovers(x Open, t time.Time) {
+func (f *Progress) Recovers(x Open, t time.Time) {
 	f.Open[x].Close(t)
 	delete(f.Open, x)
 }

@@ -29,16 +29,16 @@ type Service struct {
 	AtLeast phrase.Seconds `json:"outage_seconds_at_least,omitempty"`
 	AtMost  phrase.Seconds `json:"outage_seconds_at_most,omitempty"`
 
-	// The array classes counts the outages by class. An ongoing one has the class that it began with. The field wait is
-	// what the Service waits for.
+	// Wait is what the Service waits for.
+	Wait transition.Wait `json:"-"`
+	// The array classes counts the outages by class. An ongoing one has the class that it began with.
 	classes [cause.NumClasses]int
-	wait    transition.Wait
 }
 
 // take adds the effect of another incident on the Service.
 func (s *Service) take(e *Service) {
 	s.Lost, s.Bounces = s.Lost+e.Lost, s.Bounces+e.Bounces
-	s.wait = cmp.Or(s.wait, e.wait)
+	s.Wait = cmp.Or(s.Wait, e.Wait)
 	s.Outages += e.Outages
 	s.addOutage(e.OutageTime, e.AtLeast, e.AtMost)
 	for class, n := range e.classes {
@@ -118,9 +118,6 @@ func (f *Facts) EndOutage(x transition.Service, began, t time.Time, was, class c
 	e.addOutage(lasted, phrase.Seconds(atLeast), phrase.Seconds(atMost))
 	e.classes[was]--
 	e.classes[class]++
-	e.wait = transition.Wait{}
+	e.Wait = transition.Wait{}
 	f.Recovers(OpenOutage(x), t)
 }
-
-// Waits records what a Service without a ready address waits for.
-func (f *Facts) Waits(x transition.Service, w transition.Wait) { f.EffectOn(x).wait = w }

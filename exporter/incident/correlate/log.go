@@ -34,7 +34,7 @@ func New(size int) *Log {
 	l.Reader = ledger.NewReader(l.ledger)
 	l.nodes = nodes.New(l.ledger)
 	l.pods = &pods{l.nodes, map[podKey]*pod{}}
-	l.services = &services{l.ledger, l.nodes, l.pods, map[incident.Open]*address{}, map[transition.Service]*service{}}
+	l.services = &services{writers{l.ledger}, l.nodes, l.pods, map[incident.Open]*address{}, map[transition.Service]*service{}}
 	return l
 }
 

@@ -104,7 +104,7 @@ func (l *services) outageWaits(x transition.OutageWaits) {
 		s.endWait(x.Wait.Since)
 		s.beginWait(x.Service, x.Wait)
 	}
-	r.Waits(x.Service, x.Wait)
+	r.EffectOn(x.Service).Wait = x.Wait
 	l.Mark(r)
 }
 

@@ -14,7 +14,7 @@ import (
 
 // services assigns lost addresses, outages and unexpected writes of addresses to incidents.
 type services struct {
-	*ledger.Ledger
+	writers
 	nodes *nodes.Nodes
 	pods  *pods
 	// The map addresses holds the addresses that were lost recently or have stale re-adds. The map lately holds the

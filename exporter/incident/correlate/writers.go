@@ -10,6 +10,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
+// writers assigns unexpected writes of addresses to incidents.
+type writers struct{ *ledger.Ledger }
+
 // foreignWriter returns the incident subject for a Service with an unexpected writer of addresses.
 func foreignWriter(x transition.Service) incident.Subject {
 	return incident.ServiceSubject(x, cause.ManualWrite)
@@ -21,7 +24,7 @@ func selectorConflict(x transition.Service) incident.Subject {
 }
 
 // recordOfWrite returns the active incident of a Service with unexpected writes, or starts one. The Service exists.
-func (l *services) recordOfWrite(s incident.Subject, x transition.Service, t time.Time, trigger uint64) *ledger.Record {
+func (l writers) recordOfWrite(s incident.Subject, x transition.Service, t time.Time, trigger uint64) *ledger.Record {
 	r := l.Begin(s, t, trigger)
 	if s == foreignWriter(x) {
 		l.Show(r) // ready foreign addresses receive traffic, and clients may read Endpoints, even if no address was lost
@@ -33,7 +36,7 @@ func (l *services) recordOfWrite(s incident.Subject, x transition.Service, t tim
 
 // foreignAddresses records that an EndpointSlice or Endpoints object contains foreign addresses of a Service with a
 // selector.
-func (l *services) foreignAddresses(x transition.ForeignAddresses) {
+func (l writers) foreignAddresses(x transition.ForeignAddresses) {
 	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
 	if !r.Open.Has(incident.TrackForeign) {
 		r.ForeignSpan = r.Timeline.Begin(incident.TrackForeign, x.Namespace+"/"+x.Name, x.Time)
@@ -46,7 +49,7 @@ func (l *services) foreignAddresses(x transition.ForeignAddresses) {
 }
 
 // addressesWithdrawn records that a writer removed ready pod addresses from Endpoints.
-func (l *services) addressesWithdrawn(x transition.AddressesWithdrawn) {
+func (l writers) addressesWithdrawn(x transition.AddressesWithdrawn) {
 	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
 	r.Open[incident.OpenWithdrawn(x.Object)], r.Withdrawn = nil, true
 	if r.Who == "" {
@@ -57,7 +60,7 @@ func (l *services) addressesWithdrawn(x transition.AddressesWithdrawn) {
 
 // writeEnded records that an object contains no foreign addresses any more, or that withdrawn addresses are back or no
 // longer expected.
-func (l *services) writeEnded(open incident.Open, e incident.Entry) {
+func (l writers) writeEnded(open incident.Open, e incident.Entry) {
 	r := l.Find(foreignWriter(e.Service), e.Time)
 	if r == nil {
 		return
@@ -73,7 +76,7 @@ func (l *services) writeEnded(open incident.Open, e incident.Entry) {
 }
 
 // addressesContested records that two writers keep undoing each other's changes to a Service without a selector.
-func (l *services) addressesContested(x transition.AddressesContested) {
+func (l writers) addressesContested(x transition.AddressesContested) {
 	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
 	r.Who, r.Contested = fmt.Sprintf("%s and %s undo each other's changes to %s", x.Writers[0], x.Writers[1], x.Object), true
 	l.Note(r, incident.Entry{Kind: incident.Contested, Time: x.Time, Service: x.Service, Name: r.Who})
@@ -81,7 +84,7 @@ func (l *services) addressesContested(x transition.AddressesContested) {
 
 // selectorConflicts records that the Service has both a selector and manually managed addresses. These addresses may
 // already have been removed.
-func (l *services) selectorConflicts(x transition.SelectorConflict) {
+func (l writers) selectorConflicts(x transition.SelectorConflict) {
 	r := l.recordOfWrite(selectorConflict(x.Service), x.Service, x.Time, x.Trigger)
 	r.Conflict, r.Conflicted = true, true
 	if x.Count > 0 {
@@ -97,7 +100,7 @@ func (l *services) selectorConflicts(x transition.SelectorConflict) {
 }
 
 // selectorConflictEnded records that the selector or the manually managed addresses were removed.
-func (l *services) selectorConflictEnded(x transition.SelectorConflictEnded) {
+func (l writers) selectorConflictEnded(x transition.SelectorConflictEnded) {
 	if r := l.Find(selectorConflict(x.Service), x.Time); r != nil && r.Conflict {
 		endConflict(r, x.Time)
 		l.Note(r, incident.Entry{Kind: incident.SelectorConflictEnded, Time: x.Time, Service: x.Service})
@@ -111,7 +114,7 @@ func endConflict(r *ledger.Record, t time.Time) {
 }
 
 // endpointsReset records that all manually managed addresses were removed.
-func (l *services) endpointsReset(x transition.EndpointsReset) {
+func (l writers) endpointsReset(x transition.EndpointsReset) {
 	s := foreignWriter(x.Service)
 	if x.BySelector {
 		s = selectorConflict(x.Service)
@@ -127,7 +130,7 @@ func (l *services) endpointsReset(x transition.EndpointsReset) {
 
 // endpointsRewritten records that removed addresses are back. While the conflict lasts, the endpoints controller will
 // remove them again.
-func (l *services) endpointsRewritten(x transition.EndpointsRewritten) {
+func (l writers) endpointsRewritten(x transition.EndpointsRewritten) {
 	if r := l.serviceRestored(x.Service, x.Time); r != nil {
 		r.Evidence.Add(incident.Entry{Kind: incident.EndpointsRewritten, Time: x.Time, Service: x.Service, Number: x.Count})
 	}
@@ -135,7 +138,7 @@ func (l *services) endpointsRewritten(x transition.EndpointsRewritten) {
 
 // serviceRestored records that a Service has a ready address. It returns the incident in which the Service's addresses
 // had been removed, or nil.
-func (l *services) serviceRestored(x transition.Service, t time.Time) *ledger.Record {
+func (l writers) serviceRestored(x transition.Service, t time.Time) *ledger.Record {
 	r := l.Find(selectorConflict(x), t)
 	if r == nil || !r.Removed {
 		return nil
