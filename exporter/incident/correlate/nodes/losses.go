@@ -47,8 +47,8 @@ func (n *node) leave() { n.record = nil }
 func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
 	n.renewed = cmp.Or(x.Renewed, n.renewed)
 	r := l.recordOf(n, t, x, gap)
-	if at, known := l.lost[n]; !known || t.Sub(at) > l.Silences.Settings.CommonCauseWindow() {
-		l.lost[n] = t
+	if t.After(l.lost) {
+		l.lost = t
 	}
 	near := t
 	if n.silence != nil {
@@ -97,13 +97,13 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 		s.Kind, s.Name = incident.KindControllerManager, "kube-controller-manager"
 	case short:
 		s.Kind, s.Name = incident.KindGracePeriod, "kube-controller-manager"
-	case n.silence != nil && n.silence.ClockBack > 0 && wasLostSince(l.lost, lately) && l.Find(incident.ClocksSubject(), t) != nil:
+	case n.silence != nil && n.silence.ClockBack > 0 && !l.lost.Before(lately) && l.Find(incident.ClocksSubject(), t) != nil:
 		s = incident.ClocksSubject()
 	case gap > 0 && !x.Found && n.silence != nil && n.silence.Ended.IsZero():
 		if near, ok := l.ControlPlaneNear(n.silence.Began, t); ok {
 			s = near
 		}
-	case gap > 0 && !x.Found && wasLostSince(l.lost, lately) && l.Find(incident.ControlPlaneSubject(), t) != nil:
+	case gap > 0 && !x.Found && !l.lost.Before(lately) && l.Find(incident.ControlPlaneSubject(), t) != nil:
 		s = incident.ControlPlaneSubject() // the start of the silence is unknown
 	}
 	return n.begin(l, s, t, x.Trigger)
@@ -126,15 +126,6 @@ func (n *node) recordOfReport(l *Nodes, t time.Time, trigger uint64) *ledger.Rec
 	}
 	r.AddFailed(n.name)
 	return r
-}
-
-func wasLostSince(lost map[*node]time.Time, t time.Time) bool {
-	for _, at := range lost {
-		if !at.Before(t) {
-			return true
-		}
-	}
-	return false
 }
 
 // RecordOfPod returns the incident of a node whose failure affected the pod x.
@@ -222,7 +213,6 @@ func (l *Nodes) outgrow(n *node, t time.Time) *ledger.Record {
 	n.record = nil
 	gap := t.Sub(n.lastHeartbeat)
 	own := l.lose(n, t, transition.NodeLoss{Trigger: n.trigger, Renewed: n.renewed}, gap)
-	l.lost[n] = t
 	l.openGap(own, n, t)
 	own.Evidence.Add(n.entry(incident.HeartbeatMissed, t, gap))
 	if n.notReady {

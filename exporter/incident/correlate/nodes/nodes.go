@@ -23,17 +23,11 @@ const (
 // Nodes assigns lost and unready nodes to incidents.
 type Nodes struct {
 	*ledger.Ledger
-	existing
-	// The map troubled holds the nodes that recently had transitions other than heartbeats.
-	troubled map[string]*node
-	// The map lost holds the time at which a node was last counted as lost. It keeps nodes that were deleted since.
-	lost map[*node]time.Time
-	// The map gone holds the silent nodes that were recently deleted.
-	gone map[string]removedNode
-}
-
-// existing records which nodes exist.
-type existing struct {
+	// The map troubled holds the nodes that recently had transitions other than heartbeats. The map gone holds the silent
+	// nodes that were recently deleted.
+	troubled, gone map[string]*node
+	// The field lost is the time at which a node was last lost.
+	lost time.Time
 	// lastTransition maps each node in the cluster to the time of its last transition. The time is zero if kubeflap has
 	// seen pods of the node, but no transition of the node itself.
 	lastTransition map[string]time.Time
@@ -78,8 +72,7 @@ type node struct {
 
 // New returns Nodes without any node. Their incidents are in the given ledger.
 func New(l *ledger.Ledger) *Nodes {
-	known := existing{lastTransition: map[string]time.Time{}, deleted: map[string]time.Time{}}
-	all := &Nodes{l, known, map[string]*node{}, map[*node]time.Time{}, map[string]removedNode{}}
+	all := &Nodes{Ledger: l, troubled: map[string]*node{}, gone: map[string]*node{}, lastTransition: map[string]time.Time{}, deleted: map[string]time.Time{}}
 	l.InTurn = func(shared silence.List, t time.Time) { all.merge(shared, incident.ControlPlaneSubject(), t) }
 	return all
 }
@@ -91,7 +84,7 @@ func (n *node) entry(kind incident.EntryKind, t time.Time, lasted time.Duration)
 
 // count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, it counts the entries of
 // lastTransition instead.
-func (e *existing) count() int { return cmp.Or(e.known, len(e.lastTransition)) }
+func (l *Nodes) count() int { return cmp.Or(l.known, len(l.lastTransition)) }
 
 // named returns the node with the given name, and adds it if it is new.
 func (l *Nodes) named(name string) *node {

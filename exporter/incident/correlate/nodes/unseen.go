@@ -15,13 +15,6 @@ import (
 // removedFor is the time for which a silent node is remembered after its deletion. The Node may be created again.
 const removedFor = time.Hour
 
-// removedNode is a silent node that was deleted.
-type removedNode struct {
-	at      time.Time
-	silence *silence.Silence
-	record  *ledger.Record
-}
-
 // WatchBroke records that kubeflap no longer sees heartbeats. A node may send heartbeats that kubeflap misses. A
 // silence is nevertheless proven if it was already longer than the grace period, or if a direct read of Leases
 // confirmed it.
@@ -56,7 +49,6 @@ func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 	}
 	r, late := n.current(x.Time), l.Silences.Withdraw(x.Node, x.Time.Add(-x.Silence))
 	n.silence, n.isSilent = nil, false
-	delete(l.lost, n)
 	if r == nil {
 		return
 	}
@@ -129,7 +121,7 @@ func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
 	n.isSilent, n.notReady = false, false
 	if n.silence != nil {
 		n.silence.Deleted = cmp.Or(x.Earliest, x.Time)
-		l.gone[n.name] = removedNode{x.Time, n.silence, r}
+		l.gone[n.name] = n
 	}
 	r.Evidence.Add(n.entry(incident.NodeRemoved, x.Time, 0))
 	r.Recovers(incident.Silent(n.name), x.Time)
@@ -139,12 +131,12 @@ func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
 // nodeReturned handles a silent node that was deleted and created again. Its bootID and providerID show whether the
 // machine is the same.
 func (l *Nodes) nodeReturned(x transition.NodeReturned) {
-	g, known := l.gone[x.Node]
-	if !known {
+	n := l.gone[x.Node]
+	if n == nil {
 		return
 	}
 	delete(l.gone, x.Node)
-	s, kind := g.silence, incident.NodeUnclear
+	s, kind := n.silence, incident.NodeUnclear
 	switch x.Machine {
 	case transition.MachineSame:
 		s.Ended, kind = x.Time, incident.NodeRegistered
@@ -157,15 +149,15 @@ func (l *Nodes) nodeReturned(x transition.NodeReturned) {
 		l.Silences.Recount(s) // the machine is the same, so its silence counts
 	}
 	s.Again = x.Machine
-	r := g.record.Root()
+	r := n.record.Root()
 	r.Evidence.Add(incident.Entry{Kind: kind, Time: x.Time, Name: x.Node})
 	l.Explain(r, x.Time)
 }
 
 // WasDeleted reports whether a Node was deleted at most nodeMemory before t, and has not been created again.
-func (e *existing) WasDeleted(name string, t time.Time) bool {
-	at, ok := e.deleted[name]
-	_, again := e.lastTransition[name]
+func (l *Nodes) WasDeleted(name string, t time.Time) bool {
+	at, ok := l.deleted[name]
+	_, again := l.lastTransition[name]
 	return ok && !again && t.Sub(at) <= nodeMemory
 }
 
@@ -183,18 +175,9 @@ func (n *node) explain(l *ledger.Ledger, s *silence.Silence, by incident.EntryKi
 // Sweep forgets nodes without recent transitions. If a node still sends heartbeats, Sweep keeps only its entry in the
 // map lastTransition.
 func (l *Nodes) Sweep(t time.Time) {
-	for name, g := range l.gone {
-		if t.Sub(g.at) > removedFor {
-			delete(l.gone, name)
-		}
-	}
-	for name, at := range l.deleted {
-		if t.Sub(at) > nodeMemory {
-			delete(l.deleted, name)
-		}
-	}
+	maps.DeleteFunc(l.gone, func(_ string, n *node) bool { return t.Sub(n.seen) > removedFor })
+	maps.DeleteFunc(l.deleted, func(_ string, at time.Time) bool { return t.Sub(at) > nodeMemory })
 	memory := max(nodeMemory, l.Silences.Settings.CommonCauseWindow())
-	maps.DeleteFunc(l.lost, func(_ *node, at time.Time) bool { return t.Sub(at) > memory })
 	for name, heard := range l.lastTransition {
 		n := l.troubled[name]
 		switch {
