@@ -95,7 +95,7 @@ func (f *Facts) remedy(x *Incident, g advice.GracePeriod, now time.Time) string 
 func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advice.LostNodes {
 	reason := verdict.NoReason
 	switch {
-	case x.Verdict == verdict.ControllerManager && f.NotMarked > 0:
+	case x.Verdict == verdict.ControllerManager && leftReady(f.Silences):
 		reason = verdict.LeftReady
 	case f.Silences.ClocksSetBack():
 		reason = verdict.ClockSetBack

@@ -35,13 +35,10 @@ type Facts struct {
 	// LostAgain counts the addresses that were lost more than once. TurnedUnknown counts how often a node's Ready
 	// condition became Unknown.
 	LostAgain, TurnedUnknown int
-	// Found counts the nodes that were already lost when kubeflap started watching. FoundUnknown is the number of those
-	// nodes that were Unknown.
-	Found, FoundUnknown int
+	// FoundUnknown counts the nodes that were Unknown when kubeflap started watching.
+	FoundUnknown int
 	// Replaced describes how often the pods were replaced, or is empty if they were replaced at most once.
 	Replaced string
-	// NotMarked counts how often the node controller left a silent node Ready.
-	NotMarked int
 	// Longest is the longest heartbeat interval that has ended. If the Lease watch broke during an interval, only the
 	// part before the break counts.
 	Longest time.Duration
@@ -210,8 +207,8 @@ func (f *Facts) Take(from *Facts) {
 	maps.Copy(f.Open, from.Open)
 	f.Counts.take(from.Counts)
 	f.Turned, f.TurnedUnknown = f.Turned+from.Turned, f.TurnedUnknown+from.TurnedUnknown
-	f.Found, f.FoundUnknown = f.Found+from.Found, f.FoundUnknown+from.FoundUnknown
-	f.NotMarked, f.Evicted = f.NotMarked+from.NotMarked, f.Evicted+from.Evicted
+	f.FoundUnknown += from.FoundUnknown
+	f.Evicted += from.Evicted
 	f.HeartbeatLost = f.HeartbeatLost || from.HeartbeatLost
 	f.Longest = max(f.Longest, from.Longest)
 	f.LostAgain += from.LostAgain

@@ -42,7 +42,7 @@ func (f *Facts) happenedToNodes(x *Incident, g advice.GracePeriod, now time.Time
 			s += "; " + phrase.Count(nodes, "node", "nodes") + " exceeded it with intervals of up to " + longest
 		}
 		return s + f.turnedText(x)
-	case x.Verdict == verdict.ControllerManager && f.NotMarked == 0:
+	case x.Verdict == verdict.ControllerManager && !leftReady(f.Silences):
 		marked := f.Silences.CountNodes(func(s *silence.Silence) bool { return s.MarkedInTime })
 		return "the node controller set " + phrase.Count(cmp.Or(marked, nodes), "node", "nodes") + " to Unknown although the heartbeats were on time"
 	case x.Verdict == verdict.ControllerManager:
@@ -165,7 +165,7 @@ func (f *Facts) noLossText(x *Incident) string {
 		return "clients that read Endpoints lost them"
 	case f.affected().ForeignAddressesGone:
 		return "it has no such addresses now"
-	case f.Found > 0:
+	case f.Silences.Any(func(s *silence.Silence) bool { return s.Found.Is }):
 		return "no Service lost a ready address since kubeflap started"
 	}
 	return "no Service lost a ready address"
@@ -191,6 +191,11 @@ func (f *Facts) longest(now time.Time, gracePeriod time.Duration) time.Duration 
 		return 0
 	}
 	return known
+}
+
+// leftReady reports whether the node controller left silent nodes Ready.
+func leftReady(all silence.List) bool {
+	return all.Any(func(s *silence.Silence) bool { return s.NotMarkedCertain })
 }
 
 // longestUnmarked returns the longest time from a node's last heartbeat until the node controller set it to Unknown, or

@@ -156,7 +156,7 @@ func TestASummaryNamesNoNumberThatSaysNothing(t *testing.T) {
 		change  func(*Record)
 	}{
 		"left 1 silent node Ready, for up to 60s after the last heartbeat": {
-			verdict.ControllerManager, silence.Silence{NotMarked: true, Marked: true, MarkedAt: zero.Add(time.Minute)}, func(r *Record) { r.NotMarked = 1 },
+			verdict.ControllerManager, silence.Silence{NotMarked: true, NotMarkedCertain: true, Marked: true, MarkedAt: zero.Add(time.Minute)}, func(*Record) {},
 		},
 		"Node node-1 sent no heartbeat for 1h":                   {verdict.Node, silence.Silence{}, func(r *Record) { r.Longest = time.Hour }},
 		"The node controller treated node node-1 as lost":        {verdict.Node, silence.Silence{Blind: true}, func(r *Record) { r.Longest = 10 * time.Second }},

@@ -242,8 +242,5 @@ func (l *Nodes) nodeNotMarked(x transition.NodeNotMarked) {
 		r = l.Merge([]*ledger.Record{r}, incident.Subject{Kind: incident.KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost}, x.Time)
 		r.KnownNodes = max(r.KnownNodes, l.count())
 	}
-	if x.Certain {
-		r.NotMarked++
-	}
 	l.Touch(r, x.Time)
 }

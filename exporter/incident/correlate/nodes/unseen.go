@@ -87,7 +87,6 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 	s.Found = silence.Found{Is: true, InDoubt: x.InDoubt, Marked: x.Marked}
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	r.HeartbeatLost = true
-	r.Found++
 	if !x.InDoubt && x.Silence > 0 {
 		n.isSilent, n.lastHeartbeat, n.trigger = true, fellSilent, x.Loss.Trigger
 		r.Fails(incident.Silent(n.name), fellSilent)
