@@ -105,7 +105,7 @@ func (l *services) outageWaits(x transition.OutageWaits) {
 		s.beginWait(x.Service, x.Wait)
 	}
 	r.EffectOn(x.Service).Wait = x.Wait
-	l.Mark(r)
+	r.Mark()
 }
 
 // beginWait begins a wait. It continues an earlier wait of the same kind and pod.

@@ -170,18 +170,19 @@ func (l *Ledger) Explain(r *Record, t time.Time) {
 // the revision. The facts that led to the revision may be older. The parameter final is set for incidents that have
 // ended for good.
 func (l *Ledger) revise(r *Record, d verdict.Decision, final bool) {
+	was := r.latest
 	if r.latest = &d; final {
 		r.final = &d
 	}
 	r.Judgement.Revise(d.Verdict)
-	if r.withdrawn || r.reviewed != nil && *r.reviewed == d.Verdict {
+	if r.withdrawn || was != nil && was.Verdict == d.Verdict {
 		return
 	}
 	if r.Settled && r.Shown && r.into == nil {
 		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: d.Verdict}]++ // it has been counted with its earlier verdict
 	}
-	if r.reviewed != nil {
-		e := incident.Entry{Kind: incident.VerdictRevised, Time: l.now, Name: "from " + r.reviewed.String() + " to " + d.Verdict.String()}
+	if was != nil {
+		e := incident.Entry{Kind: incident.VerdictRevised, Time: l.now, Name: "from " + was.Verdict.String() + " to " + d.Verdict.String()}
 		for _, x := range d.Considered {
 			if x.Verdict == d.Verdict {
 				e.Name += ": " + x.Because
@@ -189,10 +190,8 @@ func (l *Ledger) revise(r *Record, d verdict.Decision, final bool) {
 		}
 		r.Evidence.Add(e)
 	}
-	v := d.Verdict
-	r.reviewed = &v
-	l.notifier.mark(r)
+	r.Mark()
 	if r.reported.state == incident.StateResolved {
-		l.notifier.departed = append(l.notifier.departed, incident.Notice{Kind: incident.Revised, Incident: l.snapshot(r, l.graceFacts())})
+		l.departed = append(l.departed, incident.Notice{Kind: incident.Revised, Incident: l.snapshot(r, l.graceFacts())})
 	}
 }

@@ -49,7 +49,8 @@ type Ledger struct {
 	active map[string]*Record
 	shown  []*Record
 	Earlier
-	notifier notifier
+	// The list departed holds the final notices about incidents that were merged, dropped or revised.
+	departed []incident.Notice
 	// The timer reviews runs the reviews of the verdicts. The field reviewed is the time of the last one.
 	reviews  Timer
 	reviewed time.Time
@@ -158,7 +159,7 @@ func (l *Ledger) Merge(nodes []*Record, x incident.Subject, t time.Time) *Record
 		into.MoveStartBack(r.Start)
 		into.also = append(append(into.also, r.id), r.also...)
 		into.Take(&r.Facts)
-		into.reviewed = cmp.Or(into.reviewed, r.reviewed)
+		into.latest = cmp.Or(into.latest, r.latest)
 		l.depart(r, incident.Merged, into)
 		l.Settle(r)
 		l.shown = without(l.shown, r)
@@ -177,7 +178,7 @@ func (l *Ledger) Settle(r *Record) {
 	if r.Shown && !r.Settled && !r.withdrawn && r.into == nil && !r.isOpen() {
 		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}]++
 	}
-	r.Settled, r.mergeableUntil, l.notifier.checkAll = true, time.Time{}, true
+	r.Settled, r.mergeableUntil, r.changed = true, time.Time{}, true
 	if !r.isOpen() {
 		r.Trim()
 	}
@@ -189,7 +190,7 @@ func (l *Ledger) Settle(r *Record) {
 
 // Touch records a change at t. It also checks whether the incident has recovered.
 func (l *Ledger) Touch(r *Record, t time.Time) {
-	l.notifier.mark(r)
+	r.Mark()
 	if r.IsAboutNodes() && t.After(r.touched) {
 		r.touched = t
 		l.Timers.Schedule(&l.reviews, t.Add(reviewAfter))
@@ -202,9 +203,6 @@ func (l *Ledger) Touch(r *Record, t time.Time) {
 		l.Timers.Schedule(&r.timer, t.Add(Quiet))
 	}
 }
-
-// Mark records a change on which neither the verdict nor the recovery depends.
-func (l *Ledger) Mark(r *Record) { l.notifier.mark(r) }
 
 // Note adds an evidence entry to an incident, and records the change.
 func (l *Ledger) Note(r *Record, e incident.Entry) {

@@ -7,17 +7,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// notifier tracks changes of incidents until Reader.Notices reports these changes.
-type notifier struct {
-	// The field changes is a counter for the changes of all incidents. Record.change is the value of this counter after
-	// the last change of that record. The field told is its value at the last call of Notices.
-	changes, told uint64
-	// The flag checkAll is set if an incident has ended for good since the last call of Notices.
-	checkAll bool
-	// The field departed holds the final notices about incidents that were merged, dropped or revised.
-	departed []incident.Notice
-}
-
 // reported is the state, the kind of subject and its cause with which an incident was last reported. The state is empty if
 // the incident has not been reported, and final once its end has been reported.
 type reported struct {
@@ -26,15 +15,12 @@ type reported struct {
 	cause cause.Cause
 }
 
-// mark records that an incident has changed.
-func (n *notifier) mark(r *Record) {
-	n.changes++
-	r.change = n.changes
-}
+// Mark records that an incident has changed. The next call of Reader.Notices reports it.
+func (r *Record) Mark() { r.changed = true }
 
 // report returns the kind of notice that is due for an incident, or 0 if there is nothing to report. It also records
 // what has been reported.
-func (n *notifier) report(r *Record, t time.Time) (kind incident.NoticeKind) {
+func (r *Record) report(t time.Time) (kind incident.NoticeKind) {
 	was, state := r.reported, r.state(t)
 	switch {
 	case was.state == incident.StateResolved:
@@ -42,7 +28,7 @@ func (n *notifier) report(r *Record, t time.Time) (kind incident.NoticeKind) {
 	case was.state == "":
 		kind = incident.Started
 		if state == incident.StateResolved {
-			state, n.checkAll = incident.StateRecovered, true // the next call of Notices reports the end
+			state, r.changed = incident.StateRecovered, true // the next call of Notices reports the end
 		}
 	case state == incident.StateResolved:
 		kind = incident.Ended
@@ -57,19 +43,17 @@ func (n *notifier) report(r *Record, t time.Time) (kind incident.NoticeKind) {
 func (q *Reader) Notices(t time.Time) (notices []incident.Notice) {
 	l, unlock := q.at(t)
 	defer unlock()
-	n := &l.notifier
-	all, told := n.checkAll, n.told
-	n.checkAll, n.told = false, n.changes
 	for _, r := range l.shown {
-		if !all && r.change <= told {
+		if !r.changed {
 			continue
 		}
-		if kind := n.report(r, l.now); kind != 0 {
+		r.changed = false
+		if kind := r.report(l.now); kind != 0 {
 			notices = append(notices, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
 		}
 	}
-	notices = append(notices, n.departed...)
-	n.departed = nil
+	notices = append(notices, l.departed...)
+	l.departed = nil
 	return notices
 }
 
@@ -78,8 +62,8 @@ func (q *Reader) Notices(t time.Time) (notices []incident.Notice) {
 func (q *Reader) LastNotices(t time.Time) []incident.Notice {
 	l, unlock := q.at(t)
 	defer unlock()
-	all := l.notifier.departed
-	l.notifier.departed = nil
+	all := l.departed
+	l.departed = nil
 	for _, r := range l.shown {
 		if r.reported.state == incident.StateResolved {
 			continue
@@ -105,5 +89,5 @@ func (l *Ledger) depart(r *Record, kind incident.NoticeKind, into *Record) {
 	if into != nil {
 		n.Into, n.IntoSubject = into.id, into.Name
 	}
-	l.notifier.departed = append(l.notifier.departed, n)
+	l.departed = append(l.departed, n)
 }

@@ -44,13 +44,12 @@ type Record struct {
 	// The flag withdrawn is set if the incident did not really happen: the heartbeats were on time, but the watch
 	// delivered them late.
 	withdrawn bool
-	// The field touched is the time of the last change of a node incident. The field change is the value of
-	// notifier.changes after the last change of this record.
+	// The field touched is the time of the last change of a node incident. The flag changed is set if the incident has
+	// changed since the last call of Reader.Notices.
 	touched time.Time
-	change  uint64
-	// The field reviewed is the verdict at the last review, or nil. The field latest is the decision then. The field final
-	// is the final decision about a node incident. It is nil until the incident has ended for good.
-	reviewed      *verdict.Verdict
+	changed bool
+	// The field latest is the decision at the last review, or nil. The field final is the final decision about a node
+	// incident. It is nil until the incident has ended for good.
 	latest, final *verdict.Decision
 }
 

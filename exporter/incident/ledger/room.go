@@ -35,7 +35,7 @@ func (l *Ledger) Show(r *Record) {
 	}
 	r.Shown = true
 	l.shown = append(l.shown, r)
-	l.notifier.mark(r)
+	r.Mark()
 	l.makeRoom()
 }
 
