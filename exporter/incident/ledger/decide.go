@@ -71,7 +71,7 @@ func (l *Ledger) graceFacts() advice.GracePeriod {
 
 // review updates the verdicts of node incidents that have changed recently.
 func (l *Ledger) review(t time.Time) {
-	if next := l.reviewed.Add(reviewEvery); t.Before(next) {
+	if next := l.reviewed.Add(reviewEvery); t.After(l.reviewed) && t.Before(next) { // a transition can be older than the last review
 		l.Timers.Schedule(&l.reviews, next)
 		return
 	}
