@@ -112,7 +112,7 @@ func (e *Entry) take(more Entry) {
 	if more.Time.Before(e.Time) {
 		e.Time, e.Name = more.Time, more.Name
 	}
-	e.until = later(e.until, more.until)
+	e.until = Later(e.until, more.until)
 	e.countIn(more)
 	e.varies = e.varies || more.varies || phrase.Duration(e.Duration) != phrase.Duration(more.Duration)
 	e.Number = max(e.Number, more.Number)

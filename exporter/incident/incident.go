@@ -198,7 +198,7 @@ type Displaced struct {
 
 // Add combines d with the displaced incidents of another list.
 func (d *Displaced) Add(other Displaced) {
-	*d = Displaced{d.Count + other.Count, later(d.Until, other.Until)}
+	*d = Displaced{d.Count + other.Count, Later(d.Until, other.Until)}
 }
 
 // Numbers holds the settings and measurements on which an incident's remedy is based. A number that does not apply to

@@ -83,14 +83,14 @@ func (l *Timeline) described(end time.Time) []Span {
 	for i, s := range kept {
 		all[i] = *s
 		if x := &all[i]; !end.IsZero() && (x.End.IsZero() || x.End.Time.After(end)) {
-			x.End.Time = later(end, x.Start)
+			x.End.Time = Later(end, x.Start)
 		}
 	}
 	return all
 }
 
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -58,7 +58,7 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 		a.record, a.losses = r, 0
 	}
 	a.losses++
-	a.changed = later(a.changed, x.Time)
+	a.changed = incident.Later(a.changed, x.Time)
 	r.Lose(x, x.Announced == "" && (x.Cause.EndsPod() || x.Vanished) && l.nodes.WasDeleted(x.Pod.Node, x.Time))
 	if x.Cause == cause.ManualWrite && !x.Steady || x.Cause == cause.Unknown && !x.Vanished {
 		l.Show(r)
@@ -164,7 +164,7 @@ func (l *services) consumerReadded(x transition.ConsumerReaddedStale) {
 	if a.readded.IsZero() {
 		a.readded = x.Time
 	}
-	a.changed = later(a.changed, x.Time)
+	a.changed = incident.Later(a.changed, x.Time)
 	a.readds.Count(x.Window)
 }
 

@@ -23,14 +23,6 @@ type services struct {
 	lately    map[transition.Service]*service
 }
 
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // serviceRemoved handles a Service's deletion. Its outage ends, and incidents stop waiting for its addresses.
 func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 	if s := l.lately[x.Service]; s != nil {

@@ -17,8 +17,9 @@ type Drawing struct {
 	// Bottom is the vertical position of the time labels.
 	Height, Bottom int
 
-	Rows  []Row
-	Ticks []Tick
+	Rows []Row
+	// Begin and End are the labels of the time axis below the bars.
+	Begin, End string
 	// Alt describes the drawing for readers who cannot see it.
 	Alt string
 }
@@ -46,9 +47,6 @@ func (b Bar) X() string { return percent(b.Left) }
 
 // Width returns the width attribute of the bar in SVG.
 func (b Bar) Width() string { return percent(b.Wide) }
-
-// Tick is a label of the time axis below the bars.
-type Tick struct{ X, Anchor, Text string }
 
 type span struct{ from, to time.Time }
 
@@ -94,17 +92,12 @@ func Draw(x *incident.Incident) *Drawing {
 	// Two bars are joined if the gap between them is at most this long.
 	finest := until.Sub(from) / 400
 	scale := func(t time.Time) float64 { return 100 * float64(t.Sub(from)) / float64(until.Sub(from)) }
-	t := &Drawing{Height: len(rows)*rowHeight + axis, Bottom: len(rows)*rowHeight + axis - 7, Alt: "Timeline: " + x.Summary}
 	for i := range rows {
 		rows[i].place(i, scale, finest)
 	}
 	label(rows)
-	t.Rows = rows
-	t.Ticks = []Tick{
-		{"0%", "start", phrase.Clock(from)},
-		{"100%", "end", "+" + phrase.Duration(until.Sub(from))},
-	}
-	return t
+	height := len(rows)*rowHeight + axis
+	return &Drawing{Height: height, Bottom: height - 7, Rows: rows, Begin: phrase.Clock(from), End: "+" + phrase.Duration(until.Sub(from)), Alt: "Timeline: " + x.Summary}
 }
 
 // rowsOf returns a row for each lane and name, at most maxRows for each lane. The last rows count the others.

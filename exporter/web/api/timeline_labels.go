@@ -80,7 +80,6 @@ func (t *Drawing) Text() string {
 		}
 		text.WriteString("|" + string(bar) + "|  " + phrase.Line(row.Label) + "\n")
 	}
-	begin, end := t.Ticks[0].Text, t.Ticks[1].Text
-	text.WriteString(" " + begin + strings.Repeat(" ", max(barColumns-len(begin)-len(end), 1)) + end + "\n")
+	text.WriteString(" " + t.Begin + strings.Repeat(" ", max(barColumns-len(t.Begin)-len(t.End), 1)) + t.End + "\n")
 	return text.String()
 }
