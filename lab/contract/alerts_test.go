@@ -52,6 +52,28 @@ func serviceAlerts() []scene {
 			fires: "warning ServiceBudgetBurning shop/mail 2h-2h3m\nmaybe warning ServiceBudgetBurning shop/mail",
 		},
 		{
+			seen: "a Service has an outage of 20 s every 7 minutes", happens: func(c *cluster) {
+				for i := range 10 {
+					c.at(time.Duration(i)*7*minute, func() { c.fails(c.workload("mail"), 2, 20*second) })
+				}
+			},
+			fires: "critical ServiceBudgetBurning shop/mail 14m-18m 1h10m-1h20m\nmaybe warning ServiceBudgetBurning shop/mail\n" + mayFlap, pages: 1,
+		},
+		{
+			seen: "a Service is down that nodes took down one after the other", nodes: 9, happens: func(c *cluster) {
+				w := c.workload("store")
+				w.startup = 40 * minute
+				first := c.nodes[w.pods[0].Node]
+				c.at(0, func() { c.silence(first) })
+				c.at(12*minute, func() {
+					c.silence(slices.DeleteFunc(c.sorted(), func(n *node) bool { return n == first })[5:]...)
+				})
+				c.at(30*minute, func() {})
+				c.at(46*minute, func() {})
+			},
+			fires: "critical ServiceDown shop/store 1m45s-3m 40m-50m\ncritical NodeLost - 12m50s-15m\n" + mayLose, pages: 2, faults: 2,
+		},
+		{
 			seen: "a Service is deleted during an outage", happens: func(c *cluster) {
 				downFor("web", 20*minute)(c)
 				c.at(5*minute, func() { c.deletes(c.workload("web"), false) })
@@ -222,6 +244,17 @@ func selfAlerts() []scene {
 				c.at(4*minute, func() { a.list(event.KindPod) })
 			},
 			fires: "warning Blind - pods 1m-5m 5m-22m",
+		},
+		{
+			seen: "kubeflap starts, and may not watch pods", happens: func(c *cluster) {
+				c.at(0, func() {
+					a := c.replicas[0]
+					a.begin()
+					a.list(slices.DeleteFunc(event.Kinds(), func(k event.Kind) bool { return k == event.KindPod })...)
+					a.down(event.KindPod, event.ReasonForbidden)
+				})
+			},
+			fires: "warning Blind - pods 2m-8m",
 		},
 		{
 			seen: "one of two replicas cannot watch", happens: func(c *cluster) {

@@ -200,7 +200,7 @@ func outages() []scene {
 				}
 				c.at(10*minute, func() { c.deletes(c.workload("web"), false) })
 			},
-			fires: `critical ServiceBudgetBurning shop/web 1m-8m 5m-13m
+			fires: `critical ServiceBudgetBurning shop/web 1m-8m 15m-23m
 				maybe warning ServiceBudgetBurning shop/web
 				warning ServiceFlapping shop/web 0s-8m 10m-16m`, pages: 1, lasts: hours(7),
 		},
