@@ -95,7 +95,7 @@ func hungReplicas() []scene {
 				c.at(0, func() { c.silence(c.sorted()[:4]...) })
 				return func() { c.returns(c.sorted()[:4]...) }
 			}),
-			fires: "critical NodeLost - 1m-3m 10m-22m\n" + mayLose, pages: 1, lasts: hours(2),
+			fires: "critical NodeLost - 50s-3m 10m-22m\n" + mayLose, pages: 1, lasts: hours(2),
 		},
 		{
 			seen: "a replica hangs while a node is lost",
