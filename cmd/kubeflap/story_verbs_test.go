@@ -41,6 +41,7 @@ var nodeVerbs = map[string]func(*fakeCluster, act){
 		s.recreates(a.at, a.ints()[0], func(o *event.Node) { o.BootID, o.ProviderID = a.word(1), a.word(2) })
 	},
 	"provider": func(s *fakeCluster, a act) { s.eachNode(a, func(o *event.Node) { o.ProviderID = a.word(1) }) },
+	"boot":     func(s *fakeCluster, a act) { s.eachNode(a, func(o *event.Node) { o.BootID = a.word(1) }) },
 	"label": func(s *fakeCluster, a act) {
 		key, value, _ := strings.Cut(a.args[len(a.args)-1], "=")
 		s.eachNode(a, func(o *event.Node) { o.Labels[key] = value })

@@ -54,6 +54,7 @@ func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	if n.silence != nil {
 		near = n.silence.Began
 		r.AddSilence(n.silence)
+		n.silentIn = r
 		if x.GracePeriod > 0 {
 			l.ControlPlane.AsOf = x.ControlPlane
 		}

@@ -65,9 +65,11 @@ type node struct {
 	// The field said holds what the kubelet says in the current period of Ready=False, or is nil.
 	said   *incident.Said
 	record *ledger.Record
-	// The field silence is the node's newest silence, which may be ongoing. It is nil if there is none.
-	silence *silence.Silence
-	timer   ledger.Timer
+	// The field silence is the node's newest silence, which may be ongoing. It is nil if there is none. The incident
+	// silentIn contains it, also after the incident has ended.
+	silence  *silence.Silence
+	silentIn *ledger.Record
+	timer    ledger.Timer
 }
 
 // New returns Nodes without any node. Their incidents are in the given ledger.

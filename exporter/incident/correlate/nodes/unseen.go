@@ -160,15 +160,15 @@ func (l *Nodes) WasDeleted(name string, t time.Time) bool {
 	return ok && !again && t.Sub(at) <= nodeMemory
 }
 
-// explain adds the explanation for a node's silence to the node's incident. The node and the silence are nil if they are
-// unknown.
+// explain adds the explanation for a node's silence to the incident, which may have ended. The node and the silence are
+// nil if they are unknown.
 func (n *node) explain(l *ledger.Ledger, s *silence.Silence, by incident.EntryKind, t time.Time) {
-	if n == nil || s == nil || s != n.silence {
+	if n == nil || s == nil || s != n.silence || n.silentIn == nil {
 		return
 	}
-	if r := n.current(t); r != nil {
-		l.Note(r, n.entry(by, t, 0))
-	}
+	r := n.silentIn.Root()
+	r.Evidence.Add(n.entry(by, t, 0))
+	l.Explain(r, t)
 }
 
 // Sweep forgets nodes without recent transitions. If a node still sends heartbeats, Sweep keeps only its entry in the
