@@ -20,7 +20,8 @@ type LostNodes struct {
 	Verdict verdict.Verdict
 	Reason  verdict.Reason
 	Cause   cause.Cause
-	// Names contains the nodes' names. Count is their number, and KnownNodes is the number of nodes in the cluster.
+	// Names contains the nodes' names. Count is their number, with those that were only late at the same time. KnownNodes is
+	// the number of nodes in the cluster.
 	Names             string
 	Count, KnownNodes int
 	// NotRecovered is set if some nodes have not recovered. EndUnseen is set if kubeflap did not see the end of the

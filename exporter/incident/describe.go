@@ -19,7 +19,7 @@ import (
 func (f *Facts) Outline(d verdict.Decision, now time.Time) Incident {
 	x := Incident{
 		Cause: f.mainCause(), Scope: f.Scope(), Namespace: f.Namespace, Subject: f.Name, NodeCounts: f.NodeCounts, Counts: f.Counts,
-		Verdict: d.Verdict, VerdictText: d.Words(), Considered: d.Considered, Command: d.Command, etcd: d.Etcd,
+		Verdict: d.Verdict, VerdictText: d.Words(), Considered: d.Considered, Command: d.Command, etcd: d.Etcd, together: d.Together,
 		Nodes: append([]string{}, f.nodes.keys[:min(MaxNodes, len(f.nodes.keys))]...), Services: []Service{}, Evidence: []Evidence{}, Timeline: []Span{},
 	}
 	slices.Sort(x.Nodes)
@@ -103,7 +103,7 @@ func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advic
 		reason = verdict.Upgraded
 	}
 	return advice.LostNodes{
-		Verdict: x.Verdict, Reason: reason, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: f.nodes.len(), KnownNodes: f.KnownNodes,
+		Verdict: x.Verdict, Reason: reason, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: max(f.nodes.len(), x.together), KnownNodes: f.KnownNodes,
 		NotRecovered: x.State == StateOngoing && (f.Open.Has(TrackHeartbeat) || f.Open.Has(TrackNode)), EndUnseen: f.atLeast(x) != "",
 		Longest: f.unexplained(time.Duration(x.Numbers.LongestInterval), now), Grace: g, Command: x.Command, Etcd: x.etcd,
 		Said: f.told(now), Problems: f.problems,

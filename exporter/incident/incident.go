@@ -119,6 +119,8 @@ type Incident struct {
 
 	// See verdict.Decision.
 	etcd bool
+	// The field together is the number of nodes that were silent or late together.
+	together int
 }
 
 // NodeCounts holds what happened to an incident's nodes.

@@ -160,6 +160,8 @@ type Decision struct {
 	// Etcd reports whether all API servers stopped renewing their Leases when the nodes fell silent. It is only set if
 	// Verdict is SharedPath.
 	Etcd bool
+	// Together is the number of nodes that were silent or late together. It is only set if Verdict is SharedPath.
+	Together int
 	// Gone reports whether all Nodes were deleted soon after they fell silent. It is only set if Verdict is Undecided.
 	Gone bool
 }

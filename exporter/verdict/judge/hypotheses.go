@@ -156,6 +156,9 @@ func OfNodes(f *NodeLoss) (d verdict.Decision) {
 			d.Verdict = h.verdict
 		}
 	}
+	if d.Verdict == verdict.SharedPath {
+		d.Together = len(w.group.OfEachNode())
+	}
 	d.Etcd = d.Verdict == verdict.SharedPath && len(w.stopped) > 0 && len(w.stopped) >= f.ControlPlane.AsOf.APIServers
 	if d.Verdict == verdict.Undecided {
 		d.Gone, d.Command = w.own.All((*silence.Silence).IsGone), w.command()
