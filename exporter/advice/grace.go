@@ -124,6 +124,14 @@ func (g GracePeriod) tooShort() string {
 		phrase.Duration(g.Recommended()), g.current(), interval, phrase.Duration(g.Shortest()))
 }
 
+// Name names the grace period in front of its length.
+func (g GracePeriod) Name() string {
+	if g.Assumed {
+		return "assumed grace period"
+	}
+	return "grace period"
+}
+
 // current says what the grace period is.
 func (g GracePeriod) current() string {
 	s := "It is currently " + phrase.Duration(g.Period)

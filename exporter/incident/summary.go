@@ -31,7 +31,7 @@ func (f *Facts) summary(x *Incident, g advice.GracePeriod, now time.Time) string
 func (f *Facts) happenedToNodes(x *Incident, g advice.GracePeriod, now time.Time) string {
 	grace, longest := "", x.Numbers.LongestInterval.String()
 	if x.Numbers.GracePeriod > 0 {
-		grace = " (grace period " + x.Numbers.GracePeriod.String() + ")"
+		grace = " (" + g.Name() + " " + x.Numbers.GracePeriod.String() + ")"
 	}
 	// Up to the interval of nodes without delays, a node was not silent.
 	measured, nodes := x.Numbers.LongestInterval > phrase.Seconds(g.Undisturbed()), f.nodes.len()
