@@ -55,12 +55,19 @@ func (x *health) reportReasons(n *node, t time.Time, o *event.Node, another bool
 	}
 	for _, p := range o.Problems {
 		since, condition := event.NodeTime(p.LastTransitionTime), clip(p.Type, maxReason)
-		long := !since.IsZero() && !n.reasons.since.IsZero() && n.reasons.since.Sub(since) > problemBefore
-		if long || len(n.reasons.problems) == maxProblems || slices.Contains(n.reasons.problems, condition) {
+		before := time.Duration(0) // how long before the period it turned True
+		if !since.IsZero() && !n.reasons.since.IsZero() {
+			before = max(n.reasons.since.Sub(since), 0)
+		}
+		if before > problemBefore || len(n.reasons.problems) == maxProblems || slices.Contains(n.reasons.problems, condition) {
 			continue
 		}
 		n.reasons.problems = append(n.reasons.problems, condition)
-		x.found.Add(transition.NodeProblem{OfNode: n.at(t), Condition: condition, Says: wordsOf(p.Reason, p.Message)})
+		turned := t
+		if before > 0 && n.sinceSeen {
+			turned = n.statusSince.Add(-before)
+		}
+		x.found.Add(transition.NodeProblem{OfNode: n.foundAt(turned, t), Condition: condition, Says: wordsOf(p.Reason, p.Message)})
 	}
 }
 
