@@ -21,7 +21,7 @@ var notReadyRemedies = [event.NumNotReadyKinds]string{
 		"If it hangs or is down, restart it, and then the kubelet. A slow disk and too many containers delay it, too.",
 	event.NotReadyPLEG: "The container runtime on {nodes} answers the kubelet too slowly, so check both: the runtime's log, the disk's latency (iostat -x), the number of containers (crictl ps -a), " +
 		"and whether crictl inspect hangs for one of them. If so, restart the runtime.",
-	event.NotReadyNetwork: "Check the network plug-in on {nodes}: the log and the restarts of its pod there (kubectl get pods -A -o wide --field-selector spec.nodeName=NODE), and its configuration in /etc/cni/net.d.",
+	event.NotReadyNetwork: "Check the network plug-in on {nodes}: the log and the restarts of its pod there (kubectl get pods -A -o wide --field-selector spec.nodeName={node}), and its configuration in /etc/cni/net.d.",
 	event.NotReadyOther:   "The kubelet on {nodes} says: {words}. Its log (journalctl -u kubelet) shows what happened before.",
 }
 
@@ -34,7 +34,11 @@ func (n LostNodes) notReady() string {
 	if len(n.Problems) > 0 {
 		text += " Then check the conditions that turned True at the same time: " + strings.Join(n.Problems, ", ") + "."
 	}
-	return strings.NewReplacer("{nodes}", n.Names, "{words}", n.Said.String()).Replace(text)
+	node := n.Names
+	if strings.Contains(node, " ") {
+		node = "NODE" // one of several
+	}
+	return strings.NewReplacer("{nodes}", n.Names, "{node}", node, "{words}", n.Said.String()).Replace(text)
 }
 
 func (n LostNodes) saidShutdown() bool {
