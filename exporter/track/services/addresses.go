@@ -88,7 +88,7 @@ func distinct(all []address) []address {
 // replace replaces an object's addresses, and returns the changes. The changes are sorted by ID. If the object has the
 // same addresses as before, in the same places, as in almost all updates, they are in the order of the object.
 func (h *source) replace(held []event.Address) (all []changed) {
-	if slices.EqualFunc(h.entries, held, func(e address, a event.Address) bool { return e.id == a.UID }) {
+	if h.isUnmoved(held) {
 		for i := range h.entries {
 			if e := &h.entries[i]; e.state != stateOf(&held[i]) {
 				was := e.state
@@ -113,6 +113,19 @@ func (h *source) replace(held []event.Address) (all []changed) {
 		h.entries = append(h.entries, a)
 	}
 	return compare(before, h.entries)
+}
+
+// isUnmoved reports whether an object has the same addresses as before, each in the same place.
+func (h *source) isUnmoved(held []event.Address) bool {
+	if len(h.entries) != len(held) {
+		return false
+	}
+	for i := range held {
+		if h.entries[i].id != held[i].UID {
+			return false
+		}
+	}
+	return true
 }
 
 // compare compares two lists of distinct addresses. The changes are sorted by ID.

@@ -72,21 +72,28 @@ func (x *clients) recently(s *service, id event.UID, after time.Duration) *recen
 	if s.recent == nil {
 		s.recent = map[event.UID]*recent{}
 	}
-	r := s.recent[id]
+	r, until := s.recent[id], x.watches.Now().Add(after)
 	if r == nil {
-		r = &recent{}
+		r = &recent{until: until}
 		s.recent[id] = r
+		x.forget(s, id)
 	}
-	until := x.watches.Now().Add(after)
 	if until.After(r.until) {
 		r.until = until
 	}
+	return r
+}
+
+// forget drops the recent past of an address when it no longer matters.
+func (x *clients) forget(s *service, id event.UID) {
+	until := s.recent[id].until
 	x.watches.Schedule(until, watches.RankForget, "", func() {
-		if !r.until.After(until) && s.recent[id] == r {
+		if s.recent[id].until.After(until) {
+			x.forget(s, id)
+		} else {
 			delete(s.recent, id)
 		}
 	})
-	return r
 }
 
 // imageUpdated records that an image of the address's pod was changed in place.

@@ -158,7 +158,8 @@ func (q *losses) settle(l *loss, why cause.Cause) {
 // reportLoss reports a loss, the outage that began with it, and later changes of the address.
 func (q *losses) reportLoss(l *loss) {
 	s, id, o := l.service, l.change.ID, l.outage
-	if q.byAddress[id] = slices.DeleteFunc(q.byAddress[id], func(x *loss) bool { return x == l }); len(q.byAddress[id]) == 0 {
+	i := slices.Index(q.byAddress[id], l)
+	if q.byAddress[id] = slices.Delete(q.byAddress[id], i, i+1); len(q.byAddress[id]) == 0 {
 		delete(q.byAddress, id)
 	}
 	l.change.Waited = q.watches.Now().Sub(l.change.Time)

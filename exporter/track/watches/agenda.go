@@ -40,7 +40,10 @@ type task struct {
 func (a agenda) Len() int { return len(a) }
 func (a agenda) Less(i, j int) bool {
 	x, y := a[i], a[j]
-	return cmp.Or(x.due.Compare(y.due), cmp.Compare(x.rank, y.rank), strings.Compare(x.name, y.name), cmp.Compare(x.added, y.added)) < 0
+	if c := x.due.Compare(y.due); c != 0 {
+		return c < 0
+	}
+	return cmp.Or(cmp.Compare(x.rank, y.rank), strings.Compare(x.name, y.name), cmp.Compare(x.added, y.added)) < 0
 }
 func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
 func (a *agenda) Push(x any)   { *a = append(*a, x.(*task)) }
