@@ -18,14 +18,24 @@ import (
 type service struct {
 	name transition.Service
 	// uid is zero if it is unknown. An Endpoints object contains only the name of its Service.
-	uid event.UID
+	uid      event.UID
+	created  time.Time
+	kind     string
+	selector pods.Selector
+	// publish is the value of publishNotReadyAddresses.
+	publish bool
 	// current is set if the Service has been seen and has not been deleted.
 	current bool
-	created time.Time
-	kind    string
-	// publish is the value of publishNotReadyAddresses.
-	publish  bool
-	selector pods.Selector
+	// everManual is set if the Service has ever had manually managed addresses.
+	everManual bool
+	// `cleared` is set when all manually managed addresses are removed while the Service has a selector. It is unset
+	// when a pod matches the selector, or when the selector is removed. `conflict` is set while a selector conflict is
+	// reported.
+	cleared, conflict bool
+	// `marked` is set while the Service awaits a comparison. `diverging` contains the start of the disagreement about each
+	// address.
+	marked    bool
+	diverging map[event.UID]time.Time
 	// sources holds the slices and Endpoints that contain the Service's addresses. count is the number of addresses in
 	// each state.
 	sources []*source
@@ -56,20 +66,9 @@ type service struct {
 	replaced []replacement
 	// `unreported` holds the unreported losses, sorted by time.
 	unreported []*loss
-	// everManual is set if the Service has ever had manually managed addresses.
-	everManual bool
-	// `cleared` is set when all manually managed addresses are removed while the Service has a selector. It is unset
-	// when a pod matches the selector, or when the selector is removed. `conflict` is set while a selector conflict is
-	// reported.
-	cleared, conflict bool
-
 	// `recent` holds the recent past of the addresses that changed. `batches` is true for each client whose batch is open.
 	recent  map[event.UID]*recent
 	batches [transition.NumWindows]bool
-	// `marked` is set while the Service awaits a comparison. `diverging` contains the start of the disagreement about each
-	// address.
-	marked    bool
-	diverging map[event.UID]time.Time
 	// relist is the current relist of EndpointSlices, or nil.
 	relist *update
 	// `alone` is a list that contains only this Service. Pods that belong to no other Service share this list.
