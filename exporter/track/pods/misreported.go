@@ -30,7 +30,7 @@ type Misreported struct {
 // slice.
 func (x *Pods) Misreported(into []Misreported) []Misreported {
 	counts := map[Misreported]int{}
-	for name, n := range x.namespaces {
+	for name, n := range x.byName {
 		if pods := x.notRestored(n); pods > 0 {
 			counts[Misreported{Namespace: name, Kind: UnreadyAfterRecovery}] = pods
 		}

@@ -42,19 +42,25 @@ type namespace struct {
 	waiting map[event.UID]*wait
 }
 
+// namespaces holds the namespaces that have pods, or had pods in the last hour.
+type namespaces struct {
+	*facts
+	byName map[string]*namespace
+}
+
 // join adds a pod to a namespace.
-func (x *Pods) join(name string) *namespace {
-	n := x.namespaces[name]
+func (x *namespaces) join(name string) *namespace {
+	n := x.byName[name]
 	if n == nil {
 		n = &namespace{Namespace: Namespace{Name: name}, waiting: map[event.UID]*wait{}}
-		x.namespaces[name] = n
+		x.byName[name] = n
 	}
 	n.pods++
 	return n
 }
 
 // leave removes a pod from its namespace.
-func (x *Pods) leave(p *Pod, t time.Time) {
+func (x *namespaces) leave(p *Pod, t time.Time) {
 	n := p.namespace
 	delete(n.waiting, p.ID)
 	if n.pods--; n.pods > 0 {
@@ -63,23 +69,23 @@ func (x *Pods) leave(p *Pod, t time.Time) {
 	n.emptied = t
 	x.watches.Schedule(t.Add(keepFor), watches.RankForget, "", func() {
 		if n.pods == 0 && n.emptied.Equal(t) {
-			delete(x.namespaces, n.Name)
+			delete(x.byName, n.Name)
 		}
 	})
 }
 
 // Namespaces appends namespaces to the given slice, sorted by name, and returns the extended slice. It includes each namespace
 // that has pods, or had pods in the last hour.
-func (x *Pods) Namespaces(into []Namespace) []Namespace {
-	for _, name := range slices.Sorted(maps.Keys(x.namespaces)) {
-		into = append(into, x.namespaces[name].Namespace)
+func (x *namespaces) Namespaces(into []Namespace) []Namespace {
+	for _, name := range slices.Sorted(maps.Keys(x.byName)) {
+		into = append(into, x.byName[name].Namespace)
 	}
 	return into
 }
 
 // StartCounting sets the counters to zero.
-func (x *Pods) StartCounting() {
-	for _, n := range x.namespaces {
+func (x *namespaces) StartCounting() {
+	for _, n := range x.byName {
 		n.Counts = Counts{}
 	}
 }

@@ -11,17 +11,24 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
+// facts is what all parts of this package use.
+type facts struct {
+	watches *watches.Watches
+	found   *transition.List
+	nodes   *nodes.Nodes
+}
+
 // Pods holds a cluster's pods.
 type Pods struct {
+	*facts
 	undecided
+	namespaces
 	preemptions
 
 	// deleted holds the pods that were deleted recently.
 	pods, deleted map[event.UID]*Pod
 	// appeared holds the recent appearances of pods, by workload.
 	appeared map[event.WorkloadName][]appearance
-	// `namespaces` holds the namespaces that have pods, or had pods in the last hour.
-	namespaces map[string]*namespace
 	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
 	// readyOnLost was last called.
 	onLost map[string]map[string]int
@@ -30,9 +37,10 @@ type Pods struct {
 // New returns an empty tracker of pods. The tracker calls `resolved` when the cause of a readiness loss has been
 // determined.
 func New(watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, resolved func(*ReadinessLoss)) *Pods {
+	f := &facts{watches, found, nodes}
 	return &Pods{
-		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[*ReadinessLoss]bool{}},
-		pods:      map[event.UID]*Pod{}, deleted: map[event.UID]*Pod{}, appeared: map[event.WorkloadName][]appearance{}, namespaces: map[string]*namespace{},
+		facts: f, undecided: undecided{f, resolved, map[string]map[*ReadinessLoss]bool{}}, namespaces: namespaces{f, map[string]*namespace{}},
+		pods: map[event.UID]*Pod{}, deleted: map[event.UID]*Pod{}, appeared: map[event.WorkloadName][]appearance{},
 		onLost: map[string]map[string]int{},
 	}
 }

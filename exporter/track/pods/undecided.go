@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -16,9 +15,7 @@ import (
 // undecided determines the final causes of the readiness losses whose cause is not certain yet. The newest losses of a
 // pod are undecided, or none is. All undecided losses of a pod have the same tentative cause.
 type undecided struct {
-	watches *watches.Watches
-	found   *transition.List
-	nodes   *nodes.Nodes
+	*facts
 	// `resolved` is called when the cause of a readiness loss has been determined. For each pod, it is called in the
 	// order of the losses.
 	resolved func(*ReadinessLoss)

@@ -44,7 +44,7 @@ type wait struct {
 
 // noteWait stores what a pod waits for. A pod with a RemovalCause is leaving: the endpoints controllers remove its addresses
 // permanently.
-func (x *Pods) noteWait(p *Pod, o *event.Pod, t time.Time) {
+func (x *namespaces) noteWait(p *Pod, o *event.Pod, t time.Time) {
 	leaving, waiting := p.RemovalCause != cause.Unknown, p.namespace.waiting
 	kind, reason := waitOf(o, leaving)
 	w := waiting[p.ID]
@@ -77,15 +77,15 @@ func (x *Pods) noteWait(p *Pod, o *event.Pod, t time.Time) {
 }
 
 // waitingIn returns what the pods of a namespace wait for.
-func (x *Pods) waitingIn(name string) map[event.UID]*wait {
-	if n := x.namespaces[name]; n != nil {
+func (x *namespaces) waitingIn(name string) map[event.UID]*wait {
+	if n := x.byName[name]; n != nil {
 		return n.waiting
 	}
 	return nil
 }
 
 // Pending returns the pods of a namespace in phase Pending that a selector matches, in any order.
-func (x *Pods) Pending(namespace string, by Selector) (ids []event.UID) {
+func (x *namespaces) Pending(namespace string, by Selector) (ids []event.UID) {
 	for id, w := range x.waitingIn(namespace) {
 		if w.pending && by.selects(w.labels) {
 			ids = append(ids, id)
@@ -95,7 +95,7 @@ func (x *Pods) Pending(namespace string, by Selector) (ids []event.UID) {
 }
 
 // notRestored counts the pods of a namespace that are not Ready although their nodes, containers and readiness gates are.
-func (x *Pods) notRestored(n *namespace) (count int) {
+func (x *namespaces) notRestored(n *namespace) (count int) {
 	for _, w := range n.waiting {
 		if w.kind == transition.WaitReady {
 			if _, known := x.now(w); known {
@@ -148,7 +148,7 @@ func (x *Pods) isReady(id event.UID) bool {
 
 // now returns what a pod waits for now. known is false if the pod may only need some time, or if it waits for its
 // node.
-func (x *Pods) now(w *wait) (is transition.Wait, known bool) {
+func (x *namespaces) now(w *wait) (is transition.Wait, known bool) {
 	now := x.watches.Now()
 	node := w.pod.node.Value()
 	is = transition.Wait{Kind: w.kind, Pod: w.pod.name(), UID: w.pod.ID, Node: node, Reason: w.reason, Since: w.since}
@@ -178,7 +178,7 @@ func (x *Pods) now(w *wait) (is transition.Wait, known bool) {
 }
 
 // mostOf returns the wait that most pods have in common. A pod that is being deleted counts only if there are no others.
-func (x *Pods) mostOf(matched []*wait) (most transition.Wait) {
+func (x *namespaces) mostOf(matched []*wait) (most transition.Wait) {
 	var all []transition.Wait
 	count, staying := map[transition.WaitKind]int{}, 0
 	for _, w := range matched {

@@ -17,7 +17,7 @@ type blindness struct {
 	until time.Time
 }
 
-func (q *classes) blindSince() (since time.Time, blind bool) {
+func (q *facts) blindSince() (since time.Time, blind bool) {
 	for _, k := range [...]event.Kind{event.KindService, q.readFrom} {
 		if t, ok := q.watches.BlindSince(k, blindAfter); ok && (!blind || t.Before(since)) {
 			since, blind = t, true
@@ -30,13 +30,13 @@ func (q *classes) blindSince() (since time.Time, blind bool) {
 }
 
 // IsBlind reports whether it is unknown which outages are ongoing, because a watch is broken.
-func (q *classes) IsBlind() bool {
+func (q *facts) IsBlind() bool {
 	_, blind := q.blindSince()
 	return blind
 }
 
 // WatchChanges counts the time without sight. Call it before each change of a watch.
-func (q *classes) WatchChanges() {
+func (q *facts) WatchChanges() {
 	if since, blind := q.blindSince(); blind {
 		q.blind.time += q.watches.Now().Sub(since)
 		q.blind.until = q.watches.Now()
@@ -44,7 +44,7 @@ func (q *classes) WatchChanges() {
 }
 
 // clock returns the current time by a clock that stands still while it is unknown which outages are ongoing.
-func (q *classes) clock() time.Time {
+func (q *facts) clock() time.Time {
 	now, hidden := q.watches.Now(), q.blind.time
 	if since, blind := q.blindSince(); blind {
 		hidden += now.Sub(since)

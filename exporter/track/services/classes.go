@@ -23,7 +23,6 @@ type classes struct {
 	outages []*outage
 	// hidden holds what was due while it was unknown which outages are ongoing.
 	hidden []func()
-	blind  blindness
 }
 
 // departure is what the class of a loss depends on.
@@ -227,12 +226,12 @@ func (q *classes) expireLoss(l *loss) {
 	}
 }
 
-func (q *classes) countLoss(s *service, is cause.Class) {
+func (q *facts) countLoss(s *service, is cause.Class) {
 	q.noteCounted(s, is)
 	s.Lost[is]++
 }
 
-func (q *classes) noteCounted(s *service, is cause.Class) {
+func (q *facts) noteCounted(s *service, is cause.Class) {
 	if s.classSince[is] == 0 {
 		s.classSince[is] = q.watches.Moment(q.watches.Now())
 	}

@@ -33,7 +33,7 @@ func (x *Services) CompareAll(t time.Time) {
 }
 
 // compareSources finds a Service's addresses whose readiness differs between Endpoints, slices and pods.
-func (x *facts) compareSources(s *service, t time.Time) {
+func (q *facts) compareSources(s *service, t time.Time) {
 	before := s.diverging
 	s.diverging = nil
 	note := func(id event.UID) {
@@ -46,13 +46,13 @@ func (x *facts) compareSources(s *service, t time.Time) {
 		}
 		s.diverging[id] = since
 	}
-	addresses := s.addresses(x.readFrom)
+	addresses := s.addresses(q.readFrom)
 	for _, a := range addresses {
-		if !x.podAgrees(s, a.id, a.state == ready) {
+		if !q.podAgrees(s, a.id, a.state == ready) {
 			note(a.id)
 		}
 	}
-	endpoints := x.endpointsOf(s)
+	endpoints := q.endpointsOf(s)
 	if endpoints == nil {
 		return
 	}
@@ -65,8 +65,8 @@ func (x *facts) compareSources(s *service, t time.Time) {
 
 // endpointsOf returns the Endpoints object of a Service, or nil if it cannot be compared with the slices. For example,
 // the manually managed addresses of a Service with a selector never appear in slices. Truncated Endpoints omit addresses.
-func (x *facts) endpointsOf(s *service) *source {
-	if x.readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || s.inConflict() || s.hasSelector() && s.manualInEndpoints() > 0 {
+func (q *facts) endpointsOf(s *service) *source {
+	if q.readFrom != event.KindEndpointSlice || !q.watches.Up(event.KindEndpoints) || s.inConflict() || s.hasSelector() && s.manualInEndpoints() > 0 {
 		return nil
 	}
 	for _, h := range s.sources {
@@ -79,9 +79,9 @@ func (x *facts) endpointsOf(s *service) *source {
 
 // podAgrees reports whether the readiness of an address matches its pod. It also registers the Service with the pod, so
 // that each change of the pod schedules a comparison.
-func (x *facts) podAgrees(s *service, id event.UID, isReady bool) bool {
-	p := x.pods.Find(id)
-	if p == nil || !x.watches.Up(event.KindPod) {
+func (q *facts) podAgrees(s *service, id event.UID, isReady bool) bool {
+	p := q.pods.Find(id)
+	if p == nil || !q.watches.Up(event.KindPod) {
 		return true
 	}
 	if p.JoinService(&s.alone); s.publish {

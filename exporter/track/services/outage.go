@@ -34,9 +34,9 @@ type outage struct {
 	made   []*loss
 	lost   []event.UID
 	owners []event.WorkloadName
-	// counted is the time up to which the outage has been counted, and until is its end, both by classes.clock.
+	// counted is the time up to which the outage has been counted, and until is its end, both by facts.clock.
 	counted, until time.Time
-	// wanted is the time since which pods are wanted again, or zero. wantedClock is the same time by classes.clock.
+	// wanted is the time since which pods are wanted again, or zero. wantedClock is the same time by facts.clock.
 	wanted, wantedClock time.Time
 	// wait is what the Service waits for.
 	wait transition.Wait
@@ -156,7 +156,7 @@ func (q *classes) expire(o *outage) {
 }
 
 // uncounted returns the time of an outage with a final class that the counters do not include yet.
-func (q *classes) uncounted(o *outage) time.Duration {
+func (q *facts) uncounted(o *outage) time.Duration {
 	if !o.final || !o.counts() {
 		return 0
 	}
@@ -164,7 +164,7 @@ func (q *classes) uncounted(o *outage) time.Duration {
 }
 
 // countedUntil returns the end of the time to count. The class of the time since pods are wanted again is not final.
-func (q *classes) countedUntil(o *outage) time.Time {
+func (q *facts) countedUntil(o *outage) time.Time {
 	switch {
 	case !o.isOngoing():
 		return o.until
@@ -187,7 +187,7 @@ func (q *classes) countOutage(o *outage) {
 }
 
 // ownersOf returns the distinct workloads of some pods.
-func (q *classes) ownersOf(ids []event.UID) (owners []event.WorkloadName) {
+func (q *workloads) ownersOf(ids []event.UID) (owners []event.WorkloadName) {
 	for _, id := range ids {
 		if w, _ := q.pods.Workload(id); !slices.Contains(owners, w) {
 			owners = append(owners, w)
@@ -198,7 +198,7 @@ func (q *classes) ownersOf(ids []event.UID) (owners []event.WorkloadName) {
 
 // demandIn returns what is known about how many pods a Service without ready addresses should have: by the workloads that
 // its selector matches, and by the owners of its last and current pods. Pods of an unknown owner make it unknown.
-func (q *classes) demandIn(o *outage) demand {
+func (q *workloads) demandIn(o *outage) demand {
 	s := o.service
 	d := q.demandFor(s.name.Namespace, s.selector)
 	current := append(s.ids(q.readFrom), q.pods.Pending(s.name.Namespace, s.selector)...)

@@ -31,7 +31,7 @@ func (o *outage) nextQuestion(last time.Time) time.Time {
 }
 
 // ask asks at a time, and again and again, what keeps an outage going. It reports what has changed.
-func (q *classes) ask(o *outage, due time.Time) {
+func (q *workloads) ask(o *outage, due time.Time) {
 	s := o.service
 	q.watches.Schedule(due, watches.RankWait, s.name.Namespace+"/"+s.name.Name, func() {
 		if !s.current || !o.isOngoing() {
@@ -45,7 +45,7 @@ func (q *classes) ask(o *outage, due time.Time) {
 }
 
 // answer finds out what a Service waits for, and reports whether that has changed.
-func (q *classes) answer(o *outage, t time.Time) bool {
+func (q *workloads) answer(o *outage, t time.Time) bool {
 	is, last := q.waitIn(o), o.wait
 	if is.Same(last) {
 		return false
@@ -64,7 +64,7 @@ func (q *classes) answer(o *outage, t time.Time) bool {
 }
 
 // waitIn returns what a Service waits for. It returns the last answer if it does not know.
-func (q *classes) waitIn(o *outage) transition.Wait {
+func (q *workloads) waitIn(o *outage) transition.Wait {
 	s := o.service
 	switch {
 	case len(s.selector) == 0:

@@ -27,25 +27,26 @@ type facts struct {
 	readFrom event.Kind
 	// `known` holds the managers that the operator configured.
 	known []string
+	blind blindness
 }
 
 // report reports a change of a Service, unless the Service does not exist.
-func (f *facts) report(s *service, change transition.Transition) {
+func (q *facts) report(s *service, change transition.Transition) {
 	if s.current {
-		f.found.Add(change)
+		q.found.Add(change)
 	}
 }
 
 // notBefore returns the earliest possible time of a change that kubeflap saw at t. It is zero if a first list showed it.
-func (f *facts) notBefore(k event.Kind, t time.Time) time.Time {
-	earliest := f.watches.NotBefore(k, t)
-	if earliest.Equal(t) && !f.watches.Live(k, t) {
+func (q *facts) notBefore(k event.Kind, t time.Time) time.Time {
+	earliest := q.watches.NotBefore(k, t)
+	if earliest.Equal(t) && !q.watches.Live(k, t) {
 		return time.Time{}
 	}
 	return earliest
 }
 
-func (f *facts) isKnown(manager string) bool { return slices.Contains(f.known, manager) }
+func (q *facts) isKnown(manager string) bool { return slices.Contains(q.known, manager) }
 
 func at(t time.Time) transition.At { return transition.At{Time: t} }
 
@@ -73,7 +74,7 @@ type Services struct {
 // of a bounce, in which an address stops being ready and becomes ready again. The managers `known` are trusted, and those
 // that event.IsSliceManager recognizes.
 func New(bounceWindow time.Duration, wanted event.Kind, known []string, watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, pods *pods.Pods) *Services {
-	f := &facts{watches, found, nodes, pods, cmp.Or(wanted, event.KindEndpointSlice), known}
+	f := &facts{watches, found, nodes, pods, cmp.Or(wanted, event.KindEndpointSlice), known, blindness{}}
 	w := workloads{f, map[string]map[event.WorkloadName]*workload{}}
 	q := losses{classes{workloads: w, awaiting: map[event.WorkloadName][]*loss{}}, map[event.UID][]*loss{}}
 	return &Services{

@@ -45,9 +45,9 @@ type fall struct {
 }
 
 // apply handles an event of a Deployment or a StatefulSet.
-func (x *workloads) apply(e event.Event, o *event.Workload) {
+func (q *workloads) apply(e event.Event, o *event.Workload) {
 	name := o.Named()
-	some := x.byNamespace[o.Namespace]
+	some := q.byNamespace[o.Namespace]
 	w := some[name]
 	known := w != nil && w.uid == o.UID
 	if e.Type == event.Deleted {
@@ -55,19 +55,19 @@ func (x *workloads) apply(e event.Event, o *event.Workload) {
 			delete(some, name)
 		}
 		if len(some) == 0 {
-			delete(x.byNamespace, o.Namespace)
+			delete(q.byNamespace, o.Namespace)
 		}
 		return
 	}
 	if some == nil {
 		some = map[event.WorkloadName]*workload{}
-		x.byNamespace[o.Namespace] = some
+		q.byNamespace[o.Namespace] = some
 	}
 	if !known { // a workload's selector is immutable
 		w = &workload{uid: o.UID, selector: pods.NewSelector(o.Selector)}
 		some[name] = w
 	}
-	w.set(o, known && e.Type == event.Modified, x.watches.Moment(e.Seen))
+	w.set(o, known && e.Type == event.Modified, q.watches.Moment(e.Seen))
 }
 
 // set updates the state. A list shows that a workload has changed, but not when. Only the events of a watch count as
