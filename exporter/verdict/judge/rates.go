@@ -93,18 +93,15 @@ func (x *ownRates) addCoincidences(window, alone float64) {
 // eachAlone calls a function for each silence of the last hour that began more than one heartbeat interval before and after
 // those of other nodes.
 func (f *NodeLoss) eachAlone(do func(*silence.Silence)) {
-	all := silence.ByBegan(slices.Concat(f.cluster.recent, f.cluster.late))
-	isNear := func(i, step int) bool {
-		for j := i + step; j >= 0 && j < len(all) && all[i].Began.Sub(all[j].Began).Abs() <= f.Interval; j += step {
-			if all[j].Node != all[i].Node {
-				return true
-			}
+	for _, x := range [...]struct{ some, others silence.List }{{f.cluster.recent, f.cluster.late}, {f.cluster.late, f.cluster.recent}} {
+		all := x.some
+		isNext := func(i, j int) bool {
+			return j >= 0 && j < len(all) && all[i].Node != all[j].Node && all[i].Began.Sub(all[j].Began).Abs() <= f.Interval
 		}
-		return false
-	}
-	for i, s := range all {
-		if f.inLastHour(s) && !s.Found.Is && f.isDisturbed(s) && !isNear(i, -1) && !isNear(i, 1) {
-			do(s)
+		for i, s := range all {
+			if f.inLastHour(s) && !s.Found.Is && f.isDisturbed(s) && !isNext(i, i-1) && !isNext(i, i+1) && !f.isNear(s, x.others) {
+				do(s)
+			}
 		}
 	}
 }
