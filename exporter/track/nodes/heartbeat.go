@@ -73,8 +73,9 @@ type current struct {
 	late, missed bool
 	// setBack is set if the node's clock was set back during the interval.
 	setBack bool
-	// `overdue` is set if the node controller should have set Ready to Unknown, but has not done so.
-	overdue bool
+	// `overdue` is set if the node controller should have set Ready to Unknown, but has not done so. `decided` is set if it
+	// is known whether that is so.
+	overdue, decided bool
 }
 
 // countHeartbeat counts a heartbeat and ends the interval before it. The node sent the heartbeat at t, and kubeflap

@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -14,8 +13,9 @@ import (
 type health struct {
 	sight
 	found *transition.List
-	// `nodes` holds the nodes by name.
+	// `nodes` holds the nodes by name. `sorted` holds them sorted by name. Adding or removing a node resets it to nil.
 	nodes        map[string]*node
+	sorted       []*node
 	controlPlane *controlplane.ControlPlane
 	grace        *controlplane.GracePeriod
 	reads        *controlplane.Reads
@@ -27,11 +27,7 @@ type health struct {
 	// can be too early.
 	checks    checks
 	checksFor time.Duration
-	// readyTimes holds the times at which the Ready nodes of the first list had become Ready.
-	readyTimes []event.NodeTime
-	// `missing` holds the nodes that have been silent for longer than the grace period, until it is known whether they are
-	// overdue. `searched` is the time of the last search for overdue nodes.
-	missing  []*node
+	// `searched` is the time of the last search for overdue nodes.
 	searched time.Time
 }
 
@@ -148,9 +144,6 @@ func (x *health) appendLate(found []transition.Transition, n *node, t, proven ti
 	}
 	if mark, before := x.missedFrom(n, base); !h.missed && t.After(mark) {
 		h.missed = true
-		if !slices.Contains(x.missing, n) {
-			x.missing = append(x.missing, n)
-		}
 		if period > h.undisturbed() {
 			h.addresses = x.ReadyOn(n.name)
 		}

@@ -21,8 +21,6 @@ type Nodes struct {
 	former former
 	// `pods` counts the running pods of each node, except DaemonSet pods and static pods.
 	pods map[string]int
-	// `sorted` holds the nodes, sorted by name. Adding or removing a node resets it to nil.
-	sorted []*node
 	// `cordoned` says since when earlier processes saw Nodes cordoned.
 	cordoned map[event.UID]departure.Past
 	// initialCheckDone is set after kubeflap has searched the first lists for lost nodes.
@@ -151,7 +149,6 @@ func (x *Nodes) forget(n *node) {
 	x.found.Add(transition.NodeRemoved{OfNode: n.at(now), Earliest: earliest})
 	x.former.add(n.name, n.machine, n.departure, now)
 	x.checks.forget(n)
-	x.missing = slices.DeleteFunc(x.missing, func(m *node) bool { return m == n })
 	x.labelled.replace(n.labels, nil)
 	n.exists = false
 	x.noteInterval(n)
@@ -169,7 +166,7 @@ func (x *Nodes) forgetIfGone(n *node) {
 	}
 }
 
-func (x *Nodes) inOrder() []*node {
+func (x *health) inOrder() []*node {
 	if x.sorted == nil {
 		x.sorted = slices.SortedFunc(maps.Values(x.nodes), func(a, b *node) int { return strings.Compare(a.name, b.name) })
 	}

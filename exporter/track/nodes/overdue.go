@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -19,17 +18,25 @@ const searchEvery = time.Second
 // A possible reason is that the node controller is stuck. It can also be waiting because its copy of the Leases lags
 // behind the API server (v1.37, NodeControllerLeaseCircuitBreaker).
 func (x *health) ShowOverdue(t time.Time) {
-	if len(x.missing) == 0 || t.Sub(x.searched) < searchEvery || !x.watches.Live(event.KindNode, t) {
+	if t.Sub(x.searched) < searchEvery || !x.watches.Live(event.KindNode, t) {
 		return
 	}
 	x.searched = t
-	x.missing = slices.DeleteFunc(x.missing, func(n *node) bool { return x.isDecided(n, t) })
+	for _, n := range x.inOrder() {
+		if n.mayBeOverdue() {
+			n.heartbeat.decided = x.isDecided(n, t)
+		}
+	}
 }
+
+// mayBeOverdue reports whether the node has been silent for longer than the grace period, and it is not known whether it
+// is overdue.
+func (n *node) mayBeOverdue() bool { return n.exists && n.heartbeat.missed && !n.heartbeat.decided }
 
 // isDecided reports whether a silent node needs no more checks. If the node is overdue, isDecided adds a transition.
 func (x *health) isDecided(n *node, t time.Time) bool {
 	h := &n.heartbeat
-	if !n.exists || !h.missed || n.ready != event.StatusTrue || x.grace.Period == 0 {
+	if n.ready != event.StatusTrue || x.grace.Period == 0 {
 		return true
 	}
 	since := latest(x.intervalStart(n), x.watchedSince(n))
@@ -67,8 +74,8 @@ func (x *health) LeasesToRead() (names []string) {
 	case t.Sub(x.reads.Answers) < controlplane.AskEvery:
 		return nil
 	}
-	for _, n := range x.missing {
-		if len(names) < askAtOnce && n.hasLease {
+	for _, n := range x.inOrder() {
+		if len(names) < askAtOnce && n.mayBeOverdue() && n.hasLease {
 			names = append(names, n.name)
 		}
 	}
