@@ -30,6 +30,11 @@ func (x *Nodes) ListEnded(t time.Time) {
 	}
 	x.initialCheckDone = true
 	x.CountLate(t)
+	for _, n := range x.nodes {
+		if n.exists && n.ready == event.StatusTrue && !n.transition.IsZero() {
+			x.readyTimes = append(x.readyTimes, n.transition)
+		}
+	}
 	for _, n := range x.inOrder() {
 		if n.exists && n.foundUnknown && n.ready == event.StatusUnknown {
 			n.troubled = t
@@ -67,11 +72,11 @@ func (x *health) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 // isCredible reports whether a node can have been lost at t.
 func isCredible(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) <= longestLoss }
 
-// returnedAfter returns the number of nodes that became Ready soon after another node fell silent. Each of these nodes has
-// recovered or is new. It assumes that the clocks of the nodes agree.
+// returnedAfter returns the number of nodes in the first list that became Ready soon after another node fell silent.
+// Each of these nodes has recovered or is new. It assumes that the clocks of the nodes agree.
 func (x *health) returnedAfter(silent event.NodeTime) (nodes int) {
-	for _, n := range x.nodes {
-		if t := n.transition; n.exists && n.ready == event.StatusTrue && silent.Before(t) && t.Sub(silent) <= x.grace.Period+returnedWithin {
+	for _, t := range x.readyTimes {
+		if silent.Before(t) && t.Sub(silent) <= x.grace.Period+returnedWithin {
 			nodes++
 		}
 	}

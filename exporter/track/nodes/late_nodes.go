@@ -27,6 +27,8 @@ type health struct {
 	// can be too early.
 	checks    checks
 	checksFor time.Duration
+	// readyTimes holds the times at which the Ready nodes of the first list had become Ready.
+	readyTimes []event.NodeTime
 	// `searched` is the time of the last search for overdue nodes.
 	searched time.Time
 }
