@@ -71,10 +71,6 @@ func (l *Ledger) graceFacts() advice.GracePeriod {
 
 // review updates the verdicts of node incidents that have changed recently.
 func (l *Ledger) review(t time.Time) {
-	if next := l.reviewed.Add(reviewEvery); t.After(l.reviewed) && t.Before(next) { // a transition can be older than the last review
-		l.Timers.Schedule(&l.reviews, next)
-		return
-	}
 	l.reviewed = t
 	nodes := 0
 	for _, r := range l.shown {
@@ -101,11 +97,20 @@ func (l *Ledger) review(t time.Time) {
 	}
 }
 
+// reviewAfter schedules the next review after a change at t.
+func (l *Ledger) reviewAfter(t time.Time) {
+	due := t.Add(reviewAfter)
+	if next := l.reviewed.Add(reviewEvery); next.After(due) && next.Sub(due) < reviewEvery {
+		due = next
+	}
+	l.Timers.Schedule(&l.reviews, due)
+}
+
 // HeartbeatWasLate records that a late heartbeat arrived at t. The parameter interval is the time since the previous
 // heartbeat. The parameter `nodes` is the number of nodes in the cluster.
 func (l *Ledger) HeartbeatWasLate(node string, t time.Time, interval time.Duration, nodes int) {
 	l.Silences.Arrived(node, t, interval, nodes)
-	l.Timers.Schedule(&l.reviews, t.Add(reviewAfter))
+	l.reviewAfter(t)
 }
 
 // judgeShort decides whether the short silences of the last hour have a shared cause, or whether each node itself is at

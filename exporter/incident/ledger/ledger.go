@@ -193,7 +193,7 @@ func (l *Ledger) Touch(r *Record, t time.Time) {
 	r.Mark()
 	if r.IsAboutNodes() && t.After(r.touched) {
 		r.touched = t
-		l.Timers.Schedule(&l.reviews, t.Add(reviewAfter))
+		l.reviewAfter(t)
 	}
 	switch {
 	case r.isOpen():
