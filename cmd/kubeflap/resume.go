@@ -186,7 +186,7 @@ func (p *pipeline) withEarlier(current []incident.Incident) (all []incident.Inci
 	slices.SortStableFunc(current, func(a, b incident.Incident) int { return incident.Compare(&a, &b) })
 	kept := min(len(current), p.settings.incidents)
 	for _, x := range current[kept:] {
-		displaced.Add(incident.Displaced{Count: 1, Until: cmp.Or(x.End.Time, x.Start)})
+		displaced.Displace(cmp.Or(x.End.Time, x.Start))
 	}
 	return current[:kept], displaced
 }

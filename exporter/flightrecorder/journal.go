@@ -100,7 +100,7 @@ func (j *Journal) keep(x *entry) {
 	j.kept = slices.DeleteFunc(j.kept, func(y *entry) bool { return y.ID == x.ID || slices.Contains(x.Also, y.ID) })
 	j.kept = append(j.kept, x)
 	for len(j.kept) > j.size {
-		j.displaced.Add(incident.Displaced{Count: 1, Until: j.kept[0].End.Time})
+		j.displaced.Displace(j.kept[0].End.Time)
 		j.kept = slices.Delete(j.kept, 0, 1)
 	}
 }

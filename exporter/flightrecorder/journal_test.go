@@ -68,7 +68,7 @@ func TestIncidentsAreReadAgainAsTheyWere(t *testing.T) {
 	save(t, dir, ended(1), ended(2), ended(2), revised)
 	j, log := open(t, dir, 500)
 	all, displaced := j.Incidents()
-	if want := []incident.Incident{ended(2), revised}; !reflect.DeepEqual(all, want) || displaced.Count != 0 || !j.LostUntil().IsZero() || log != "" {
+	if want := []incident.Incident{ended(2), revised}; !reflect.DeepEqual(all, want) || displaced.Dropped != 0 || !j.LostUntil().IsZero() || log != "" {
 		t.Errorf("got %+v, displaced %v, lost until %v, log %q; want %+v", all, displaced, j.LostUntil(), log, want)
 	}
 	if info, err := os.Stat(filepath.Join(dir, incidentsFile)); err != nil || info.Mode().Perm() != 0o600 {
@@ -83,7 +83,7 @@ func TestNewerIncidentsDisplaceOlderOnes(t *testing.T) {
 	dir := t.TempDir()
 	save(t, dir, ended(1), ended(2), ended(3))
 	j, _ := open(t, dir, 2)
-	if _, displaced := j.Incidents(); !reflect.DeepEqual(incidents(j), []string{"2", "3"}) || displaced.Count != 1 || !displaced.Until.Equal(at(1.5)) {
+	if _, displaced := j.Incidents(); !reflect.DeepEqual(incidents(j), []string{"2", "3"}) || displaced.Dropped != 1 || !displaced.DroppedUntil.Equal(at(1.5)) {
 		t.Errorf("kept %v, displaced %+v", incidents(j), displaced)
 	}
 	into := ended(4)

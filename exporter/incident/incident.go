@@ -190,17 +190,22 @@ type Resolution struct {
 	Verdict verdict.Verdict
 }
 
-// Displaced counts the incidents that were dropped from all lists to make room for newer ones.
+// Displaced counts the incidents that were dropped from all lists, because kubeflap keeps only a limited number of
+// incidents.
 type Displaced struct {
-	Count int `json:"count"`
-	// Until is the latest time at which one of the displaced incidents was ongoing. The lists contain all incidents
-	// that began later.
-	Until time.Time `json:"until"`
+	Dropped int `json:"incidents_dropped,omitempty"`
+	// DroppedUntil is the latest time at which one of the displaced incidents was known to be ongoing. The lists contain
+	// all incidents that began later.
+	DroppedUntil phrase.Time `json:"incidents_dropped_until,omitzero"`
 }
+
+// Displace counts an incident that was ongoing until t.
+func (d *Displaced) Displace(t time.Time) { d.Add(Displaced{1, phrase.Time{Time: t}}) }
 
 // Add combines d with the displaced incidents of another list.
 func (d *Displaced) Add(other Displaced) {
-	*d = Displaced{d.Count + other.Count, Later(d.Until, other.Until)}
+	d.Dropped += other.Dropped
+	d.DroppedUntil.Time = Later(d.DroppedUntil.Time, other.DroppedUntil.Time)
 }
 
 // Numbers holds the settings and measurements on which an incident's remedy is based. A number that does not apply to

@@ -15,6 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
@@ -141,7 +142,9 @@ func TestDroppedAndLostIncidentsAreNoAllClear(t *testing.T) {
 	const count, until = "kubeflap has dropped 412 older incidents", "2026-03-01 13:00:00 UTC are kept"
 	const lostUntil, hint = "Incidents until 2026-03-01 13:00:00 UTC may be missing", "run kubeflap incidents with its --data.dir directory."
 	web := clusterOf("", lostNode("web"), at(7200))
-	dropped := but(web, func(s *State) { s.Displaced = incident.Displaced{Count: 412, Until: at(3600)} })
+	dropped := but(web, func(s *State) {
+		s.Displaced = incident.Displaced{Dropped: 412, DroppedUntil: phrase.Time{Time: at(3600)}}
+	})
 	lose := func(s *State) { s.LostUntil = at(3600) }
 	one, lost, empty := []Cluster{dropped}, []Cluster{but(web, lose)}, []Cluster{but(clusterOf("", correlate.New(1), at(7200)), lose)}
 	two := []Cluster{gapsOf("one"), named(dropped, "two"), named(lost[0], "three")}

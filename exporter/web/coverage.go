@@ -1,8 +1,7 @@
 package web
 
 import (
-	"time"
-
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
@@ -10,8 +9,8 @@ import (
 
 // addCoverage adds the coverage of a cluster, in the query's period.
 func addCoverage(a *api.Coverage, cluster string, s *State, q *api.Query) {
-	a.IncidentsLostUntil = later(a.IncidentsLostUntil, s.LostUntil)
-	a.Since, a.Started = later(a.Since, s.Coverage.Since), later(a.Started, s.Started)
+	a.IncidentsLostUntil.Time = incident.Later(a.IncidentsLostUntil.Time, s.LostUntil)
+	a.Since.Time, a.Started.Time = incident.Later(a.Since.Time, s.Coverage.Since), incident.Later(a.Started.Time, s.Started)
 	a.NotWatched = append(a.NotWatched, notWatched(cluster, s.Coverage.NotWatched)...)
 	a.GapsLeftOut += s.Coverage.LeftOut
 	for _, g := range s.Coverage.Within(q.From, q.To) {
@@ -25,14 +24,6 @@ func addCoverage(a *api.Coverage, cluster string, s *State, q *api.Query) {
 			a.Recorder.Reason = r.Err.Error()
 		}
 	}
-}
-
-// later returns the later of two times. The zero time is earlier than all others.
-func later(a phrase.Time, b time.Time) phrase.Time {
-	if b.After(a.Time) {
-		return phrase.Time{Time: b}
-	}
-	return a
 }
 
 func notWatched(cluster string, all []watches.Watch) (list []api.NotWatched) {

@@ -11,7 +11,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
@@ -64,7 +63,6 @@ type clusterIncident struct {
 // document's current time is the latest of any cluster.
 func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterIncident) {
 	answer.Coverage, answer.Incidents = api.Coverage{NotWatched: []api.NotWatched{}, Gaps: []api.Gap{}}, []incident.Incident{}
-	var displaced incident.Displaced
 	for i := range clusters {
 		c := &clusters[i]
 		s := c.Read()
@@ -77,11 +75,10 @@ func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterI
 		}
 		if q.MatchesCluster(c.Name) {
 			addCoverage(&answer.Coverage, c.Name, &s, q)
-			displaced.Add(s.Displaced)
+			answer.Coverage.Add(s.Displaced)
 			answer.GracePeriods = append(answer.GracePeriods, s.GracePeriods)
 		}
 	}
-	answer.Coverage.IncidentsDropped, answer.Coverage.IncidentsDroppedUntil = displaced.Count, phrase.Time{Time: displaced.Until}
 	slices.SortStableFunc(every, func(a, b clusterIncident) int { return incident.Compare(a.Incident, b.Incident) })
 	return answer, every
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -43,9 +44,9 @@ func TestDisplacedIncidentsAreCounted(t *testing.T) {
 	s.at(10).losesOne(1, cause.ProbeFailed).at(11).regainsOne(1)
 	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{})
 	s.at(300).losesOne(2, cause.ProbeFailed).at(301).losesOne(3, cause.ProbeFailed)
-	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{Count: 2, Until: zero.Add(11 * time.Second)})
+	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{Dropped: 2, DroppedUntil: phrase.Time{Time: zero.Add(11 * time.Second)}})
 	s.at(400).losesOne(4, cause.ProbeFailed)
-	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{Count: 3, Until: zero.Add(400 * time.Second)})
+	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{Dropped: 3, DroppedUntil: phrase.Time{Time: zero.Add(400 * time.Second)}})
 }
 
 func TestEndedIncidentsMakeRoomForOngoingOnes(t *testing.T) {

@@ -56,7 +56,7 @@ func (l *Ledger) makeRoom() {
 		if r.recovered.IsZero() {
 			kind = incident.Dropped
 		}
-		l.displaced.Add(incident.Displaced{Count: 1, Until: cmp.Or(r.recovered, l.now)})
+		l.displaced.Displace(cmp.Or(r.recovered, l.now))
 		l.depart(r, kind, nil)
 		l.Settle(r)
 	}

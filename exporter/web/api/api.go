@@ -34,7 +34,7 @@ type Answer struct {
 }
 
 // Coverage describes when kubeflap watched the cluster. Incidents may be missing before Since, during a gap, and for
-// each resource in NotWatched. They may also be missing before IncidentsDroppedUntil and before IncidentsLostUntil.
+// each resource in NotWatched. They may also be missing before DroppedUntil and before IncidentsLostUntil.
 type Coverage struct {
 	NotWatched []NotWatched `json:"not_watched"`
 	// Since is the start of the coverage. kubeflap has been watching since then, except during the gaps. Started is the
@@ -45,10 +45,7 @@ type Coverage struct {
 	Gaps    []Gap       `json:"gaps"`
 	// GapsLeftOut is the number of old gaps that were dropped.
 	GapsLeftOut int `json:"gaps_left_out,omitempty"`
-	// IncidentsDropped is the number of old incidents that were dropped, because kubeflap keeps only a limited number
-	// of incidents. IncidentsDroppedUntil is the latest time at which one of them was known to be ongoing.
-	IncidentsDropped      int         `json:"incidents_dropped,omitempty"`
-	IncidentsDroppedUntil phrase.Time `json:"incidents_dropped_until,omitzero"`
+	incident.Displaced
 	// IncidentsLostUntil is the time until which incidents may be missing, because the file with the incidents of
 	// earlier processes was damaged, deleted or unreadable. It is omitted if no incidents are missing.
 	IncidentsLostUntil phrase.Time `json:"incidents_lost_until,omitzero"`

@@ -83,8 +83,8 @@ func (c *Coverage) Missing(from time.Time) (all []string) {
 		all = append(all, "Incidents until "+phrase.Moment(until)+" may be missing, because kubeflap's file incidents.jsonl was damaged, deleted or unreadable. "+
 			"To see what was recorded, run kubeflap incidents with its --data.dir directory.")
 	}
-	if until := c.IncidentsDroppedUntil.Time; !until.IsZero() && !from.After(until) {
-		all = append(all, "kubeflap has dropped "+phrase.Count(c.IncidentsDropped, "older incident", "older incidents")+
+	if until := c.DroppedUntil.Time; !until.IsZero() && !from.After(until) {
+		all = append(all, "kubeflap has dropped "+phrase.Count(c.Dropped, "older incident", "older incidents")+
 			" (--incidents.size). All incidents that were ongoing after "+phrase.Moment(until)+" are kept.")
 	}
 	return all
