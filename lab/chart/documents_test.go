@@ -35,11 +35,12 @@ func blocks(t *testing.T, page string) (found []block) {
 }
 
 // elsewhere lists the beginnings of documented commands that no test in this package runs: they need a cluster, a
-// registry or a browser, or belong to another program. Tests of the lab run those of kubectl and helm uninstall.
+// registry or a browser, or belong to another program. Other tests of the lab run make prometheusrule, and those of kubectl
+// and helm uninstall.
 var elsewhere = []string{
 	"kubectl -n kubeflap rollout status ", "kubectl -n kubeflap create ", "kubectl -n kube-system get leases ", "kubectl label namespace kubeflap pod-security",
 	"kubectl delete -k .", "kubectl -n kubeflap apply --server-side -f bin/prometheusrule.yaml", "helm uninstall kubeflap --namespace kubeflap",
-	"bin/kubeflap --kubeconfig ~/.kube/config", "bin/kubeflap watch", "make demo", "sed -i 's|${VAR_PAGE}|", "bin/helm push bin/kubeflap-VERSION.tgz oci://registry.example.org/monitoring/charts", "oc create namespace ", "oc label namespace ",
+	"bin/kubeflap --kubeconfig ~/.kube/config", "bin/kubeflap watch", "make demo", "make prometheusrule", "sed -i 's|${VAR_PAGE}|", "bin/helm push bin/kubeflap-VERSION.tgz oci://registry.example.org/monitoring/charts", "oc create namespace ", "oc label namespace ",
 	"make build", "make image chart REGISTRY=", "kubectl -n kubeflap port-forward service/kubeflap 9969",
 }
 
@@ -175,8 +176,6 @@ func (p *page) commands(text string) {
 			if p.kustomization == "" {
 				p.Errorf("no kustomization before %s", command)
 			}
-		case command == "make prometheusrule":
-			p.prometheusRule()
 		default:
 			p.Errorf("no test runs the command %s", command)
 		}
@@ -204,25 +203,6 @@ func (p *page) helm(command string) {
 	}
 	// This API group of another operator has the same types.
 	p.objects = append(p.objects, decoded(p.T, strings.ReplaceAll(string(out), "monitoring.rhobs/v1", "monitoring.coreos.com/v1"))...)
-}
-
-// prometheusRule checks that make prometheusrule writes all alerts.
-func (p *page) prometheusRule() {
-	p.Helper()
-	file, err := filepath.Abs(filepath.Join(p.TempDir(), "rule.yaml"))
-	if err != nil {
-		p.Fatal(err)
-	}
-	if out, err := exec.CommandContext(p.Context(), "make", "--silent", "-C", root, "prometheusrule", "OUT="+file).CombinedOutput(); err != nil {
-		p.Fatalf("%v: %s", err, out)
-	}
-	var got []monitoringv1.Rule
-	for _, group := range the[monitoringv1.PrometheusRule](p.T, decoded(p.T, values(p.T, file))).Spec.Groups {
-		got = append(got, group.Rules...)
-	}
-	if len(got) != len(shipped(p.T)) {
-		p.Errorf("make prometheusrule writes %d rules, want %d", len(got), len(shipped(p.T)))
-	}
 }
 
 // The scrape job for a plain Prometheus must find the pods of the chart, and the one of VictoriaMetrics too.

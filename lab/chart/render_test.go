@@ -8,9 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"helm.sh/helm/v4/pkg/chart/v2/lint"
-	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -20,14 +17,8 @@ func TestValuesRender(t *testing.T) {
 	for name, input := range valuesFiles(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			given, err := loader.LoadValues(strings.NewReader(input))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, problem := range lint.RunAll(chart, given, "monitoring").Messages {
-				if problem.Severity >= support.WarningSev {
-					t.Error(problem)
-				}
+			if out, err := helm(input, "lint", "--strict", chart, "--values", "-"); err != nil {
+				t.Errorf("%v\n%s", err, out)
 			}
 			for _, object := range render(t, input) {
 				meta := object.(metav1.Object)
@@ -86,18 +77,6 @@ func touched(seen map[string]bool, key string) bool {
 		}
 	}
 	return false
-}
-
-// The examples in README.md must render.
-func TestExamplesRender(t *testing.T) {
-	t.Parallel()
-	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(values(t, source+"/README.md"), -1)
-	if len(examples) < 2 {
-		t.Errorf("found %d examples in README.md", len(examples))
-	}
-	for _, example := range examples {
-		render(t, example[1])
-	}
 }
 
 // promtool writes the text to a file, and runs promtool with it.

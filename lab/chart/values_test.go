@@ -237,18 +237,3 @@ func checkFresh(t *testing.T, path, fresh string) {
 		t.Errorf("%s is out of date (%v): run make docs", strings.TrimPrefix(path, root+"/"), err)
 	}
 }
-
-// The chart's version must equal its appVersion.
-func TestVersions(t *testing.T) {
-	t.Parallel()
-	var about struct {
-		Version    string `yaml:"version"`
-		AppVersion string `yaml:"appVersion"`
-	}
-	if err := yaml3.Unmarshal([]byte(values(t, source+"/Chart.yaml")), &about); err != nil {
-		t.Fatal(err)
-	}
-	if about.Version != about.AppVersion || about.Version == "" {
-		t.Errorf("version %q differs from appVersion %q, or both are empty", about.Version, about.AppVersion)
-	}
-}
