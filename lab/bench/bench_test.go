@@ -88,7 +88,7 @@ func expectPage(t *testing.T, path string) {
 	for _, want := range []string{
 		"Before tiny.\n", "\nAfter tiny.\n", "Before recorder.\n", "\nAfter recorder.\n",
 		"| " + string(Shown) + " |", "| " + string(SyncedCPU) + " |", " targets are reached.",
-		"| at rest | CPU per minute |", "Recordings per node and day", " of recordings | Time until synced, median |",
+		"| at rest | CPU per minute |", "Recordings per node and day",
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("%q is not on the page:\n%s", want, page)

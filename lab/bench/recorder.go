@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// recorderFull is the default of --data.size in bytes. recorderAge is the default of --data.age in days.
-	recorderFull = 256 << 20
-	recorderAge  = 14
 	// recorderFlush is a pause in which the flight recorder writes to the disk at least once.
 	recorderFlush = 3 * time.Second
 	// rolloutEvents is the number of events per second if 30,000 pods are each replaced once per day. Each replacement
@@ -31,10 +28,8 @@ const (
 	samplePeriods = 20
 	// segments is the number of segments that the flight recorder begins per day, each with lists of all objects.
 	segments = 12
-	// recordings is the pattern for the names of the flight recorder's files. Each name begins with a time in the
-	// format recordingStamp.
-	recordings     = "*.jsonl.gz"
-	recordingStamp = "20060102T150405.000000Z"
+	// recordings is the pattern for the names of the flight recorder's files.
+	recordings = "*.jsonl.gz"
 )
 
 // Recorded holds the costs of the flight recorder. Two kubeflap instances watched the same cluster at the same time.
@@ -45,10 +40,6 @@ type Recorded struct {
 	// List is the size of the recorded initial lists in bytes.
 	List   float64
 	Phases []RecorderPhase
-	// Without and With are kubeflap's startup times in seconds, without and with --data.dir. Full is the size, in
-	// bytes, of the recordings in that directory.
-	Without, With []float64
-	Full          float64
 }
 
 // RecorderPhase compares the two kubeflap instances during one kind of load.
@@ -77,7 +68,7 @@ func (r *running) sample(ctx context.Context, period time.Duration) (samples []S
 
 // record compares kubeflap with and without --data.dir under three kinds of load. The first load has no events, the
 // second has the events of a usual day, and the third has many flapping pods. Each load takes a third of the duration
-// d. At the end, record compares the startup times.
+// d.
 func (o *Options) record(ctx context.Context, size Size, d time.Duration) Recorded {
 	recorded := Recorded{Size: size, Duration: d}
 	dir := filepath.Join(o.dir, "data")
@@ -93,18 +84,6 @@ func (o *Options) record(ctx context.Context, size Size, d time.Duration) Record
 			return r
 		}
 		o.compareRecording(ctx, l, start, dir, &recorded)
-		recorded.Full = fill(dir)
-		startup := func(flags ...string) float64 {
-			began := time.Now()
-			started := start(flags...)
-			took := time.Since(began).Seconds()
-			steps.Must(started.process.Terminate(ctx))
-			return took
-		}
-		for range o.Runs {
-			recorded.Without = append(recorded.Without, startup())
-			recorded.With = append(recorded.With, startup("--data.dir="+dir))
-		}
 	})
 	return recorded
 }
@@ -147,20 +126,6 @@ func recordedBytes(dir string) (total float64) {
 	return total
 }
 
-// fill copies the recordings in the directory until the directory has its maximum size or contains recordings of the
-// maximum age. The times in the names of the copies are two hours apart. The result is the size of all recordings.
-func fill(dir string) (total float64) {
-	paths, size := steps.Value(filepath.Glob(filepath.Join(dir, recordings))), recordedBytes(dir)
-	for n := 1; float64(n+1)*size < recorderFull && n < recorderAge*segments; n++ {
-		for _, path := range paths {
-			stamp, rest, _ := strings.Cut(filepath.Base(path), "-")
-			at := steps.Value(time.Parse(recordingStamp, stamp)).Add(-time.Duration(n) * 24 * time.Hour / segments)
-			steps.Must(os.WriteFile(filepath.Join(dir, at.Format(recordingStamp)+"-"+rest), steps.Value(os.ReadFile(path)), 0o600))
-		}
-	}
-	return recordedBytes(dir)
-}
-
 func (r Recorded) write(page string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. Two kubeflap instances watched the same cluster for %s, one of them with `--data.dir`. Recording the initial lists takes up %s.\n\n",
@@ -181,8 +146,6 @@ func (r Recorded) write(page string) {
 		}
 		writeRow(&b, []string{p.Name, "Recordings per node and day", "", bytesize(r.perNodeAndDay(p)), ""})
 	}
-	without, with := median(r.Without), median(r.With)
-	writeRow(&b, []string{"start with " + bytesize(r.Full) + " of recordings", "Time until synced, median", seconds(without), seconds(with), seconds(with - without)})
 	writePart(page, partRecorder, b.String())
 }
 

@@ -37,7 +37,7 @@ func (r Result) write(o *Options) {
 		}
 		writeRow(&b, cells)
 	}
-	b.WriteString("\n" + r.targets() + "\n")
+	b.WriteString("\n" + r.targets(all) + "\n")
 	writePart(o.Page, r.Size.Name, b.String())
 }
 
@@ -58,50 +58,63 @@ func runs(n int) string {
 	return fmt.Sprintf("Medians of %d runs", n)
 }
 
-// bound is a target: the maximum value of one of kubeflap's figures.
-type bound struct {
-	Figure
-	// If the field "of" is set, it names a program, and the limit is relative to that program's figure. If the field
-	// "than" is set, the limit is relative to that figure of kubeflap. If neither is set, the limit is absolute.
-	of    string
-	than  Figure
+// target is the maximum of one of kubeflap's figures, or of a ratio, in clusters with at least the number of nodes in from.
+type target struct {
+	what  string
+	value func(medians map[string]Figures) float64
 	limit float64
 	unit  unit
-	// The target applies to clusters with at least this number of nodes.
-	from int
+	from  int
 }
 
-// bounds returns the targets for kubeflap.
-func bounds() []bound {
+// targets returns the targets for kubeflap.
+func targets() (all []target) {
 	const fifth, medium, large = 0.2, 1000, 5000
-	all := []bound{
-		{Figure: SteadyMemory, of: Peer, limit: fifth, from: medium},
-		{Figure: PeakMemory, of: Peer, limit: fifth, from: medium},
-		{Figure: SyncedCPU, of: Floor, limit: 0.7},
-		{Figure: EventCPU, of: Floor, limit: 0.7},
+	relative := func(f Figure, to string, limit float64, from int) {
+		all = append(all, target{fmt.Sprintf("%s, relative to %s", f, to), func(m map[string]Figures) float64 { return share(m[Kubeflap][f], m[to][f]) }, limit, ratio, from})
 	}
+	absolute := func(f Figure, limit float64, unit unit, from int) {
+		all = append(all, target{string(f), func(m map[string]Figures) float64 { return m[Kubeflap][f] }, limit, unit, from})
+	}
+	relative(SteadyMemory, Peer, fifth, medium)
+	relative(PeakMemory, Peer, fifth, medium)
+	relative(SyncedCPU, Floor, 0.7, 0)
+	relative(EventCPU, Floor, 0.7, 0)
 	for _, figure := range []Figure{Series, Scraped, ScrapedBytes} {
-		all = append(all, bound{Figure: figure, of: Peer, limit: fifth})
+		relative(figure, Peer, fifth, 0)
 	}
-	return append(all,
-		bound{Figure: BusyP99, than: BusyMedian, limit: 2},
-		bound{Figure: Shown, limit: 0.05, unit: seconds},
-		bound{Figure: Scraped, limit: 0.1, unit: seconds, from: large},
-		bound{Figure: SyncedWall, limit: 20, unit: seconds, from: large},
-		bound{Figure: PeakMemory, limit: 256 << 20, unit: mebibytes, from: large},
-	)
+	all = append(all, target{string(BusyP99) + ", relative to the median", func(m map[string]Figures) float64 { return share(m[Kubeflap][BusyP99], m[Kubeflap][BusyMedian]) }, 2, ratio, 0})
+	absolute(Shown, 0.05, seconds, 0)
+	absolute(Scraped, 0.1, seconds, large)
+	absolute(SyncedWall, 20, seconds, large)
+	absolute(PeakMemory, 256<<20, mebibytes, large)
+	return all
 }
 
-// targets says how many targets were reached, and lists the others.
-func (r Result) targets() string {
+// share returns a ratio, or NaN if its base was not measured.
+func share(value, base float64) float64 {
+	if base == 0 {
+		return math.NaN()
+	}
+	return value / base
+}
+
+// targets says how many targets were reached, and lists the others. Those that need a program that was not measured are
+// left out.
+func (r Result) targets(medians map[string]Figures) string {
 	var missed []string
 	total := 0
-	for _, b := range bounds() {
-		if text, applies, ok := b.check(r); applies {
-			total++
-			if !ok {
-				missed = append(missed, text)
-			}
+	for _, x := range targets() {
+		value := x.value(medians)
+		if math.IsNaN(value) || r.Size.Nodes < x.from {
+			continue
+		}
+		total++
+		switch {
+		case value < 0: // a difference, such as EventCPU
+			missed = append(missed, x.what+" (not measured, because the machine was too busy)")
+		case value > x.limit:
+			missed = append(missed, fmt.Sprintf("%s: %s (limit %s)", x.what, x.unit(value), x.unit(x.limit)))
 		}
 	}
 	text := fmt.Sprintf("%d of %d targets are reached.", total-len(missed), total)
@@ -109,44 +122,6 @@ func (r Result) targets() string {
 		text += " Missed: " + strings.Join(missed, "; ") + "."
 	}
 	return text
-}
-
-// check reports whether the target applies to this size, and whether the median of the runs reaches it. The text
-// contains the median and the limit.
-func (b bound) check(r Result) (text string, applies, ok bool) {
-	var values []float64
-	// broken is true if a figure is negative. Figures that are differences, such as EventCPU, can be negative if the
-	// machine is too busy.
-	broken := false
-	for run, figures := range r.Runs[Kubeflap] {
-		value, base := figures[b.Figure], 1.0
-		switch {
-		case b.of != "" && run < len(r.Runs[b.of]):
-			base = r.Runs[b.of][run][b.Figure]
-		case b.of != "":
-			base = 0
-		case b.than != "":
-			base = figures[b.than]
-		}
-		broken = broken || value < 0 || base < 0
-		if base != 0 {
-			values = append(values, value/base)
-		}
-	}
-	if len(values) == 0 || r.Size.Nodes < b.from {
-		return "", false, false
-	}
-	what, unit := string(b.Figure), b.unit
-	switch {
-	case b.of != "":
-		what, unit = fmt.Sprintf("%s, relative to %s", what, b.of), ratio
-	case b.than != "":
-		what, unit = what+", relative to the median", ratio
-	}
-	if broken {
-		return what + " (not measured, because the machine was too busy)", true, false
-	}
-	return fmt.Sprintf("%s: %s (limit %s)", what, unit(median(values)), unit(b.limit)), true, median(values) <= b.limit
 }
 
 // machine returns a description of this computer and of the program versions.
