@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"runtime"
 	"testing"
 	"time"
 
@@ -112,68 +111,5 @@ func BenchmarkFlaps(b *testing.B) {
 				i++
 			}
 		})
-	}
-}
-
-// turn adds Service n with its pods and removes the Service with the number n-standing.
-func (f *flapping) turn(n, standing int) {
-	apply := func(kind event.Type, s int) {
-		m := f.meta("come", s)
-		var all []event.Object
-		slice := &event.EndpointSlice{
-			Meta: f.meta("come-slice", s), Service: m.Name, Owner: m.UID, ManagedBy: "endpointslice-controller.k8s.io", Writer: "kube-controller-manager",
-		}
-		slice.Namespace = m.Namespace
-		for i := range 3 {
-			p := f.pod(0)
-			p.Meta = f.meta("come-pod", s*3+i)
-			p.Namespace, p.Ready.Status, p.ContainersReady = m.Namespace, event.StatusTrue, event.StatusTrue
-			all = append(all, p)
-			slice.Addresses = append(slice.Addresses, event.Address{UID: p.UID, IP: "10.1.0.1", Node: p.Node, Ready: true})
-		}
-		endpoints := &event.Endpoints{Meta: f.meta("come-endpoints", s), Addresses: slice.Addresses}
-		all = append(all, &event.Service{Meta: m, Type: "ClusterIP", Selector: map[string]string{"app": "web"}}, slice, endpoints)
-		for _, o := range all {
-			f.pipeline.apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: kind, Object: o})
-		}
-	}
-	apply(event.Added, 1_000_000+n)
-	if n >= standing {
-		apply(event.Deleted, 1_000_000+n-standing)
-	}
-}
-
-// flap changes the readiness of a pod and its addresses.
-func (f *flapping) flap(pod int) {
-	f.ready[pod] = !f.ready[pod]
-	for _, o := range []event.Object{f.pod(pod), f.slice(pod / podsPerService), f.endpoints(pod / podsPerService)} {
-		f.pipeline.apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: event.Modified, Object: o})
-	}
-}
-
-// BenchmarkChurn measures the heap after each hour. Every second, a Service is added, another is removed, and 10
-// pods flap.
-func BenchmarkChurn(b *testing.B) {
-	for b.Loop() {
-		f := newFlapping(200)
-		n := 0
-		for hour := range 4 {
-			for range 3600 {
-				f.now = f.now.Add(100 * time.Millisecond)
-				f.turn(n, 60)
-				for i := range 10 {
-					f.flap((n*10 + i) * 7919 % len(f.ready))
-					f.now = f.now.Add(90 * time.Millisecond)
-					f.pipeline.tracker.Advance(f.now)
-				}
-				n++
-			}
-			runtime.GC()
-			runtime.GC()
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			b.ReportMetric(float64(m.HeapAlloc), fmt.Sprintf("B-after-hour-%d", hour+1))
-		}
-		runtime.KeepAlive(f)
 	}
 }

@@ -3,6 +3,7 @@ package metrics
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -44,7 +45,7 @@ func crowded() *Collector {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := NewCollector(tracker, correlate.New(100), func() time.Time { return at })
 	for i := range 5 * piece / 100 {
-		feed(c, tracker)(event.Event{Seen: at, Kind: event.KindService, Type: event.Added, Object: &event.Service{Meta: meta("service", i)}})
+		feed(c, tracker)(event.Event{Seen: at, Kind: event.KindService, Type: event.Added, Object: &event.Service{Meta: event.Meta{UID: event.ParseUID(fmt.Sprint("service-", i)), Namespace: "shop", Name: fmt.Sprint("service-", i)}}})
 	}
 	return c
 }
