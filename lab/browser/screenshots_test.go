@@ -84,8 +84,8 @@ func (p *page) take(url, last, name string) {
 		png, err = cdp.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&cdp.Viewport{Width: pictureWidth, Height: height, Scale: 1}).Do(ctx)
 		return err
 	}))
-	// Without loss, the flat colours of the page give smaller files than with loss. Chromium cannot write them.
-	cwebp := exec.CommandContext(p.t.Context(), "cwebp", "-quiet", "-lossless", "-z", "9", "-o", filepath.Join(pictures, name+".webp"), "--", "-")
+	// Almost without loss, the flat colours of the page give smaller files than with loss. Chromium cannot write them.
+	cwebp := exec.CommandContext(p.t.Context(), "cwebp", "-quiet", "-near_lossless", "0", "-m", "6", "-o", filepath.Join(pictures, name+".webp"), "--", "-")
 	cwebp.Stdin = bytes.NewReader(png)
 	if out, err := cwebp.CombinedOutput(); err != nil {
 		p.t.Fatalf("cwebp, from the package webp: %v: %s", err, out)
