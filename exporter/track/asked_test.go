@@ -1,54 +1,12 @@
 package track
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
-
-// TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks delays the slice's event by more than
-// evidenceWait, because the slice watch or the slice controller lags. The pod is still waiting for its node's event
-// then, and recovers before the loss stops waiting.
-func TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks(t *testing.T) {
-	for _, every := range []time.Duration{time.Hour, time.Second, 100 * time.Millisecond} {
-		for _, lost := range []float64{11.2, 11.5, 11.9, 12.5, 13.5} {
-			s := webStory(t)
-			asked := func(until float64) *story {
-				for next := s.now.Add(every); next.Before(clock(until)); next = next.Add(every) {
-					s.Advance(next)
-				}
-				return s.at(until)
-			}
-			asked(10).modified(unready("ContainersNotReady"))
-			asked(lost).modified(slice("a", "web", "-web-1", "web-2"))
-			asked(14.6).modified(aPod("web-1", ready, running("app:1", 0)))
-			asked(15.6).modified(slice("a", "web", "web-1", "web-2"))
-			equal(t, fmt.Sprintf("lost at %v s, asked every %s: by its probe", lost, every), asked(40).losses(cause.ProbeFailed), 1)
-		}
-	}
-}
-
-func TestLateHeartbeatsAreTheSameHoweverOftenTheFoldIsAsked(t *testing.T) {
-	play := func(step float64) nodes.Node {
-		s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
-		next := 0.0
-		for _, renewed := range []float64{10, 35, 36, 80, 200} {
-			for ; step > 0 && next < renewed; next += step {
-				s.Advance(clock(next))
-			}
-			s.at(renewed).modified(lease("node-1", renewed))
-		}
-		return s.node("node-1")
-	}
-	equal(t, "asked at events only and every 100 ms", play(0), play(0.1))
-	equal(t, "late", play(0).LateHeartbeats, 3)
-	equal(t, "missed", play(0).MissedHeartbeats, 2)
-}
 
 // TestMarkOfAnEstimatedHeartbeatHeedsNoSetClock checks that setting a clock does not affect a time that was already
 // converted from a node's clock to kubeflap's.
