@@ -50,29 +50,6 @@ func TestHealthyOperationsAreNoIncidents(t *testing.T) {
 	}
 }
 
-func TestLossesFollowTheWorkload(t *testing.T) {
-	s := newScenario(t)
-	s.at(1).sees(transition.PodReadyChanged{At: s.is(), Pod: ofWeb("pod-1").Pod, From: event.StatusTrue, To: event.StatusFalse, Cause: cause.ProbeFailed})
-	s.at(1.1).loses(cause.ProbeFailed, "pod-1").at(2).loses(cause.ProbeFailed, "pod-2")
-	x := s.only()
-	is(t, x, incident.StateOngoing, incident.ScopeWorkload, cause.ProbeFailed, "Deployment/web")
-	equal(t, "summary", x.Summary, "Readiness probes failed in pods of Deployment shop/web; shop/web lost 2 ready addresses.")
-	equal(t, "evidence", x.Evidence[0].Text, "pod shop/pod-1: Ready turned from True to False")
-	s.at(5).regains("pod-1", "pod-2")
-	equal(t, "end", s.only().End.Time, s.now)
-}
-
-func TestAnOutageBelongsToTheIncidentOfTheLossThatBeganIt(t *testing.T) {
-	s := newScenario(t)
-	s.at(1).loses(cause.ContainerExit, "pod-1").outage()
-	s.at(4)
-	equal(t, "the running outage counts", s.only().OutageTime.String(), "3s")
-	s.at(6).regains("pod-1").outageOver(5)
-	x := s.only()
-	equal(t, "outage", time.Duration(x.OutageTime), 5*time.Second)
-	equal(t, "end", x.End.Time, s.now)
-}
-
 func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
 	s := newScenario(t)
 	s.at(1.2)
@@ -84,14 +61,6 @@ func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
 	equal(t, "outages", x.Outages, 1)
 	equal(t, "came back", x.Bounces, 1)
 	equal(t, "end", x.End.Time, s.now)
-}
-
-func TestAnOutageWithoutALossIsAnIncidentOfTheService(t *testing.T) {
-	s := newScenario(t)
-	s.at(1).outage().at(10)
-	is(t, s.only(), incident.StateOngoing, incident.ScopeService, cause.Unknown, "web")
-	s.sees(transition.ServiceRemoved{At: s.is(), Service: shopWeb})
-	equal(t, "removed with its Service", s.only().State, incident.StateRecovered)
 }
 
 func TestAnAddressThatReturnsAfterTheEndChangesNothing(t *testing.T) {
@@ -112,20 +81,6 @@ func TestARolloutThatTakesAllAddressesIsAnIncident(t *testing.T) {
 	is(t, x, incident.StateOngoing, incident.ScopeWorkload, cause.PodDeleted, "Deployment/web")
 	equal(t, "what went before counts", x.Lost, 2)
 	equal(t, "start", x.Start, zero.Add(seconds(1)))
-}
-
-func TestAnInPlaceUpdateThatDoesNotRecoverIsAnIncident(t *testing.T) {
-	s := newScenario(t)
-	s.at(1).loses(cause.InPlaceUpdate, "pod-1").at(60).none()
-	s.at(125)
-	is(t, s.only(), incident.StateOngoing, incident.ScopeWorkload, cause.InPlaceUpdate, "Deployment/web")
-}
-
-func TestASelectorThatLosesAddressesIsAnIncident(t *testing.T) {
-	s := newScenario(t)
-	s.at(1).removes(cause.ServiceChanged, "pod-1", "pod-2").adds("pod-3").at(5).none()
-	s.at(13)
-	is(t, s.only(), incident.StateRecovered, incident.ScopeService, cause.ServiceChanged, "web")
 }
 
 func TestEveryCauseHasASummaryAndARemedy(t *testing.T) {

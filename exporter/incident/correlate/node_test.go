@@ -78,28 +78,6 @@ func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
 	}
 }
 
-func TestTwoNodesOfManyShareACauseIfTheyReturnTogether(t *testing.T) {
-	for apart, want := range map[float64]int{5: 1, 200: 2} {
-		s := newScenario(t).at(0).beats(nodesNamed(20)...)
-		s.at(50).misses(40, "node-1", "node-2")
-		equal(t, "incidents while they are silent", len(s.Incidents(s.now)), 2)
-		equal(t, "verdict", s.Incidents(s.now)[0].Verdict.String(), "undecided")
-		s.at(70).returns(60, "node-1").at(70+apart).returns(60+apart, "node-2")
-		equal(t, fmt.Sprintf("incidents if they return %g s apart", apart), len(s.Incidents(s.now)), want)
-	}
-}
-
-func TestNodeAfterNodeIsOneIncident(t *testing.T) {
-	s := newScenario(t).at(0).beats(nodesNamed(9)...)
-	for i := range 8 {
-		name := fmt.Sprintf("node-%d", i)
-		s.at(100+400*float64(i)).misses(40, name).at(110+400*float64(i)).returns(50, name)
-	}
-	x := s.Incidents(s.now)[0]
-	equal(t, "scope", x.Scope, incident.ScopeControlPlane)
-	equal(t, "verdict", x.Verdict.String(), "shared_path")
-}
-
 func TestANodeThatStaysAwayHasItsOwnIncidentDespiteAShortGracePeriod(t *testing.T) {
 	s := newScenario(t)
 	s.at(5).beats("node-1", "node-2", "node-3")
@@ -109,22 +87,6 @@ func TestANodeThatStaysAwayHasItsOwnIncidentDespiteAShortGracePeriod(t *testing.
 	equal(t, "incidents", len(all), 2)
 	is(t, all[0], incident.StateOngoing, incident.ScopeNode, cause.NodeHeartbeatLost, "node-1")
 	is(t, all[1], incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
-}
-
-func TestANewNodeThatIsNotReadyYetIsNoIncident(t *testing.T) {
-	newScenario(t).at(1).turns("node-1", event.StatusUnknown, event.StatusFalse).at(20).turns("node-1", event.StatusFalse, event.StatusTrue).none()
-}
-
-func TestAKubeletRestartIsOfTheNode(t *testing.T) {
-	s := newScenario(t)
-	s.at(1).loses(cause.KubeletRestart, "pod-1")
-	is(t, s.only(), incident.StateOngoing, incident.ScopeNode, cause.KubeletRestart, "node-1")
-}
-
-func TestANodeThatReportsItselfNotReadyIsOfTheNode(t *testing.T) {
-	s := newScenario(t)
-	s.at(1).turns("node-1", event.StatusTrue, event.StatusFalse).at(2).loses(cause.NodeNotReady, "pod-1")
-	is(t, s.only(), incident.StateOngoing, incident.ScopeNode, cause.NodeNotReady, "node-1")
 }
 
 func TestTurnsToFalseDoNotCountAsUnknown(t *testing.T) {

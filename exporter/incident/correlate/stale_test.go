@@ -73,12 +73,6 @@ func TestAnUpgradeInPlaceReportsTheStaleReaddsOfClientsThatBatch(t *testing.T) {
 	}
 }
 
-func TestAnUpgradeInPlaceThatMisleadsNoClientThatBatchesIsNoIncident(t *testing.T) {
-	if all := upgraded([3]float64{18, 18.5, 19}).asOf(90); len(all) != 0 {
-		t.Error(fmt.Sprint(len(all)), summaries(all))
-	}
-}
-
 // TestStaleReadyIsObservedOnceForEachUpdate counts how often and for how long Ready was wrong, in seconds. A replica with a
 // slow pod watch must observe the same.
 func TestStaleReadyIsObservedOnceForEachUpdate(t *testing.T) {

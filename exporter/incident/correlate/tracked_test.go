@@ -166,16 +166,6 @@ func TestNobodyWaitsForDeletedManualSlicesBesideThoseOfPods(t *testing.T) {
 	b.runsNo(t)
 }
 
-func TestAReplacedServiceInAListEndsTheOutageOfTheOneBefore(t *testing.T) {
-	b := newTracked(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aSlice("s1", "web-1"))
-	b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s1", "-web-1"))
-	b.log.Observe(b.at(20).tracker.Apply(event.Event{Seen: b.now, Kind: event.KindService, Type: event.Down, Reason: "gone"})...)
-	b.at(30).lists(event.KindService, aService("web", "s2", true))
-	b.is(event.Deleted, aSlice("s1", "-web-1"))
-	b.is(event.Added, aSlice("s2", "web-1")).is(event.Modified, aPod("web-1", event.StatusTrue, ""))
-	equal(t, "outage", b.runsNo(t)[0].OutageTime.String(), "20s")
-}
-
 func TestNobodyWaitsForAnAddressThatTruncatedEndpointsLeaveOut(t *testing.T) {
 	endpoints := func(addresses ...string) *event.Endpoints {
 		o := manualEndpoints()
@@ -306,21 +296,6 @@ func (b *tracked) checkOutages(t *testing.T, seed uint64, at float64) {
 	}
 	if outages != want || spent.Round(time.Millisecond) != wantSpent.Round(time.Millisecond) {
 		t.Errorf("seed %d: %d outages of %v, want %d of %v", seed, outages, spent, want, wantSpent)
-	}
-}
-
-func TestAForeignSliceThatTakesAnAddressAwayIsAForeignWriter(t *testing.T) {
-	for manager, want := range map[string]verdict.Verdict{
-		"someone.example.com": verdict.ForeignWriter, "lighthouse-agent.submariner.io": verdict.Undecided,
-	} {
-		foreign := func(addresses ...string) *event.EndpointSlice {
-			o := aSlice("s1", addresses...)
-			o.ManagedBy, o.Owner = manager, event.UID{}
-			return o
-		}
-		b := newTracked(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), foreign("web-1"))
-		b.at(10).is(event.Modified, foreign())
-		equal(t, manager, b.asOf(60)[0].Verdict, want)
 	}
 }
 
