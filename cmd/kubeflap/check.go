@@ -43,9 +43,9 @@ type checker struct {
 
 func registerCheck(app *kingpin.Application) (string, command) {
 	c := &checker{allowed: map[string]any{}}
-	cmd := app.Command("check", "Fail if something flaps while a command runs, such as kubeflap check -- make e2e, or for a time. "+
+	cmd := app.Command("check", "Fail if something flaps while a command runs, such as kubeflap check -- make e2e, or for a given time. "+
 		"Watches a live cluster, or reads a recording (--recording) or a running kubeflap instance (--url). "+
-		"Exit status: that of the command if it fails; otherwise 0 without unexpected flaps, 1 with some or if kubeflap was blind, 2 for an invalid command line or without access.")
+		"If the command fails, its exit status is returned. Otherwise, 0 means no unexpected flap, 1 means that something flapped or kubeflap was blind, and 2 means an invalid command line or no access.")
 	cmd.Arg("command", "The command to run, with its arguments, after --.").StringsVar(&c.command)
 	addFlag(cmd, "for", "Watch for this time instead of running a command.", &c.duration, parsePositive).PlaceHolder("30m")
 	c.cluster = addClusterFlags(cmd, watchedNamespace)
@@ -87,7 +87,7 @@ func (c *checker) addAllowances(cmd *kingpin.CmdClause) {
 	}
 	add("allow.service", "serviceSeconds", "Accept that a Service has no ready address for this time, and that its addresses flap.", "DURATION", seconds)
 	add("allow.node", "nodeSeconds", "Accept that a node is not Ready for this time, and that it flaps.", "DURATION", seconds)
-	add("allow.blind", "blindSeconds", "Accept that a resource is not watched for this time. The default is 2m. Flaps in that time can be missing.", "DURATION", seconds)
+	add("allow.blind", "blindSeconds", "Accept that a resource is not watched for this time. The default is 2m. kubeflap may miss flaps in that time.", "DURATION", seconds)
 	add("allow.planned", "planned", "Whether to accept planned departures and roll-outs while another address is ready. The default is true.", "true|false",
 		func(s string) (any, error) { return strconv.ParseBool(s) })
 	cmd.Flag("ignore.namespace", "Ignore a namespace. Can be a pattern such as test-*, and can be repeated.").PlaceHolder("PATTERN").StringsVar(&c.ignored.IgnoreNamespaces)

@@ -67,7 +67,7 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.EndpointsReset: {
 		happened:      "Service {name} has a selector, so the endpoints controller removed its manually managed addresses",
-		remedy:        removeSelector + "Then write the Endpoints again. The grace period and the API rate limits are not at fault.",
+		remedy:        removeSelector + "Afterwards, write the Endpoints again. The grace period and the API rate limits are not at fault.",
 		pending:       "Service {name} has a selector, so the endpoints controller will remove its manually managed addresses",
 		pendingRemedy: removeSelector + "If you do not, the next sync of the Service or a restart of the kube-controller-manager removes these addresses.",
 		advice:        "remove the selector: " + patchSelector,

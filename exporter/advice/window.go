@@ -106,6 +106,6 @@ func WindowAdvice(windows []Window) string {
 	case i == len(windows):
 		return fmt.Sprintf("; batching updates for %s does not avoid the stale re-adds", windows[i-1].Length)
 	default:
-		return fmt.Sprintf("; until then, set %s of the kube-controller-manager to %s, or let the clients of the Endpoints batch updates for %s; either would have avoided the stale re-adds", batchPeriods, windows[i].Length, windows[i].Length)
+		return fmt.Sprintf(". Until then, set %s of the kube-controller-manager to %s, or let the clients of the Endpoints batch updates for %s. Either would have avoided the stale re-adds", batchPeriods, windows[i].Length, windows[i].Length)
 	}
 }

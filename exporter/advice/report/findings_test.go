@@ -258,12 +258,12 @@ func TestInPlaceUpdates(t *testing.T) {
 			"a window hides stale re-adds, and the controllers' batching comes first", updates, web,
 			byWindow{3, 2},
 			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s, or " +
-				"let the clients of the Endpoints batch updates for 5s; either would have avoided the stale re-adds",
+				"let the clients of the Endpoints batch updates for 5s. Either would have avoided the stale re-adds",
 		},
 		{
 			"a shorter window that hides them by chance is not recommended", updates, web,
 			byWindow{0, 2, 1, 0},
-			"batch updates for 10s; either would have avoided the stale re-adds",
+			"batch updates for 10s. Either would have avoided the stale re-adds",
 		},
 		{"updates that a gate hid", updates, nil, byWindow{}, ""},
 		{"losses in another namespace", updates, lost("other"), byWindow{}, ""},

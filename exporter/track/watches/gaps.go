@@ -195,7 +195,7 @@ var missed = [...]string{
 // Missed describes the changes that kubeflap may have missed in the gap.
 func (g *Gap) Missed() string {
 	if len(g.Resources) == len(event.Kinds()) {
-		return "changes that were reverted during the gap, and the exact times of all others"
+		return "changes that were reverted during the gap, and the exact times of other changes"
 	}
 	var all []string
 	for _, k := range event.Kinds() {

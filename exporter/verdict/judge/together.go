@@ -159,7 +159,7 @@ func (f *NodeLoss) oneCause(group silence.List, pathFailed bool) (verdict.Answer
 	case !ended && n == 2:
 		return unknown, ": kubeflap can decide this when the nodes return, or when a third node falls silent"
 	case p < significance && (n > 2 || apart <= endTogether):
-		return yes, ": coincidence is very unlikely"
+		return yes, ", so coincidence is very unlikely"
 	case ended && endSeen && apart > endTogether:
 		return no, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	case weak > 0 && p >= manyTimes && !pathFailed:
@@ -167,7 +167,7 @@ func (f *NodeLoss) oneCause(group silence.List, pathFailed bool) (verdict.Answer
 	case weak > 0:
 		return unknown, flapAlone
 	}
-	return unknown, ": this may be chance"
+	return unknown, ", which may be chance"
 }
 
 const flapAlone = ", but some of them also fell silent alone, so this may be chance"
