@@ -71,8 +71,8 @@ var causeTexts = [cause.Count]causeText{
 		pending:       "Service {name} has a selector, so the endpoints controller will remove its manually managed addresses",
 		pendingRemedy: removeSelector + "If you do not, the next sync of the Service or a restart of the kube-controller-manager removes these addresses.",
 		advice:        "remove the selector: " + patchSelector,
-		why: "the endpoints controller owns the Endpoints of a Service with a selector: " +
-			"at its next sync it replaces manually managed addresses with the addresses of matching pods, and no pod matches.",
+		why: "the endpoints controller owns the Endpoints of a Service with a selector. " +
+			"At its next sync, it replaces manually managed addresses with the addresses of matching pods, and no pod matches.",
 	},
 	cause.ManualWrite: {
 		happened: "Someone edited or removed the addresses of Service {name}",

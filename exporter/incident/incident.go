@@ -232,7 +232,7 @@ type Evidence struct {
 // String describes the observation without its time.
 func (e *Evidence) String() string {
 	if lasted := e.Until.Sub(e.Time); lasted >= 100*time.Millisecond {
-		return e.Text + ", within " + phrase.Duration(lasted)
+		return e.Text + ", all within " + phrase.Duration(lasted)
 	}
 	return e.Text
 }
