@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"html"
 	"log/slog"
 	"net/http"
@@ -241,7 +242,7 @@ func abridged(body string) string {
 	return b.String()
 }
 
-// TestAPIDocumentationIsFresh checks that the example in docs/api.md equals a real response.
+// TestAPIDocumentationIsFresh checks that the example in docs/api.md equals a real response, and the length of short IDs.
 func TestAPIDocumentationIsFresh(t *testing.T) {
 	const path, begin, end = "../../docs/api.md", "```json\n", "```\n"
 	page, err := os.ReadFile(path)
@@ -252,6 +253,9 @@ func TestAPIDocumentationIsFresh(t *testing.T) {
 	_, tail, closed := strings.Cut("\n"+rest, "\n"+end)
 	if !found || !closed {
 		t.Fatalf("%s has no example", path)
+	}
+	if short := fmt.Sprintf("(at least %d)", api.MinPrefix); !strings.Contains(head, short) {
+		t.Errorf("%s does not say that the ID needs %s characters", path, short)
 	}
 	_, body := get(t, serverOf(t, clusterOf("", lostNode("web"), at(60))), "/api/v1/incidents?namespace=shop&service=web", nil)
 	want := head + begin + abridged(strings.TrimSpace(body)) + end + tail
