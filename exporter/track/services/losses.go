@@ -77,30 +77,22 @@ func (q *losses) settleLate(l *loss, mayWait bool) {
 	q.watches.Schedule(l.change.Time.Add(watches.LagWait), watches.RankLagging, "", func() { q.settleLate(l, false) })
 }
 
-// settleIf settles those of the losses that wait for no more evidence.
-func (q *losses) settleIf(some []*loss, enough func(*loss, explanation) bool) {
+// settleSome settles those of the losses whose cause is certain. If the cause of the pod's readiness change has been
+// determined, it also settles the losses that have waited for nothing else.
+func (q *losses) settleSome(some []*loss, resolved bool) {
 	for _, l := range slices.Clone(some) {
 		if l.settled {
 			continue
 		}
-		if x := q.explain(l); enough(l, x) {
+		waited := q.watches.Now().Sub(l.change.Time) >= evidenceWait
+		if x := q.explain(l); x.certain || resolved && waited && !x.lagging {
 			q.settle(l, x.cause)
 		}
 	}
 }
 
-// settleCertain settles the losses whose cause is certain.
-func (q *losses) settleCertain(some []*loss) {
-	q.settleIf(some, func(_ *loss, x explanation) bool { return x.certain })
-}
-
 // PodResolved settles the losses that waited for the cause of a pod's readiness change.
-func (q *losses) PodResolved(w *pods.ReadinessLoss) {
-	q.settleCertain(q.byAddress[w.Pod.ID])
-	q.settleIf(q.byAddress[w.Pod.ID], func(l *loss, x explanation) bool {
-		return q.watches.Now().Sub(l.change.Time) >= evidenceWait && !x.lagging
-	})
-}
+func (q *losses) PodResolved(w *pods.ReadinessLoss) { q.settleSome(q.byAddress[w.Pod.ID], true) }
 
 // SettleAll settles all losses with their most likely cause, and makes all classes final.
 func (q *losses) SettleAll() {

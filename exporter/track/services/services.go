@@ -96,7 +96,7 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 			x.imageUpdated(s, id)
 		}
 	}
-	x.settleCertain(x.byAddress[id])
+	x.settleSome(x.byAddress[id], false)
 	x.reviewLosses(x.awaiting[c.Workload])
 }
 

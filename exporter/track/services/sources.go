@@ -61,7 +61,7 @@ func (x *Services) replace(u *update, h *source, held []event.Address) {
 		x.settleUpdate(u)
 	}
 	x.countManual(u, h, held)
-	x.settleCertain(u.lost)
+	x.settleSome(u.lost, false)
 	x.mark(u.service, u.at)
 }
 

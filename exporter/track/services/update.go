@@ -158,7 +158,7 @@ func (x *clients) settleUpdate(u *update) {
 	if u.readyBefore > 0 && s.count[ready] == 0 && !u.quiet && s.needsAddresses() {
 		x.beginOutage(s, u.at, u.lost)
 	}
-	x.settleCertain(u.lost)
+	x.settleSome(u.lost, false)
 	x.close(s, 0, u.at)
 	x.recoverIfReady(s)
 }
