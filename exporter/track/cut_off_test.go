@@ -3,7 +3,9 @@ package track
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -174,4 +176,14 @@ func TestASilenceThatAnErrorSeemedToProveIsTakenBack(t *testing.T) {
 	s.modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, LastTransitionTime: clock(0), LastHeartbeatTime: clock(60)}})
 	s.catchesUp(nil)
 	equal(t, "taken back", count[transition.HeartbeatsWereInTime](s), 3)
+}
+
+// TestAnOutageGetsItsClassAfterTheWatchesWereCutOff has an outage whose class would have become final while no watch delivered
+// anything.
+func TestAnOutageGetsItsClassAfterTheWatchesWereCutOff(t *testing.T) {
+	s := threeServers(t).added(aWorkload(event.KindDeployment, "web", 1), aService("web", true), ofDeployment("web-1", "5d4", ready), slice("a", "web", "web-1"))
+	s.at(12).crashes().failing(event.ReasonTimeout, 29.6, 400)
+	equal(t, "not watched", len(s.notWatched()), len(event.Kinds()))
+	s.counted("while nothing is seen", cause.Unplanned, 0, 0, 0)
+	s.at(410).modified(lease("a", 409)).at(411).counted("afterwards", cause.Unplanned, 1, 1, 91*time.Second)
 }
