@@ -32,7 +32,7 @@ func (x *Pods) rememberDeleted(p *Pod, e event.Event) {
 	}
 	delete(x.pods, p.ID)
 	x.deleted[p.ID] = p
-	x.watches.Schedule(e.Seen.Add(keepDeletedFor), watches.RankForget, "", func() {
+	x.watches.Schedule(e.Seen.Add(keepDeletedFor), watches.RankForget, func() {
 		if x.deleted[p.ID] == p {
 			delete(x.deleted, p.ID)
 		}

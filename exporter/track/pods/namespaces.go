@@ -67,7 +67,7 @@ func (x *namespaces) leave(p *Pod, t time.Time) {
 		return
 	}
 	n.emptied = t
-	x.watches.Schedule(t.Add(keepFor), watches.RankForget, "", func() {
+	x.watches.Schedule(t.Add(keepFor), watches.RankForget, func() {
 		if n.pods == 0 && n.emptied.Equal(t) {
 			delete(x.byName, n.Name)
 		}

@@ -64,7 +64,7 @@ func (x *Pods) appear(p *Pod, t time.Time) event.WorkloadName {
 		return w
 	}
 	if x.appeared[w] = append(all, appearance{is.revision, t, t}); len(all) == 0 {
-		x.watches.Schedule(t.Add(appearedFor), watches.RankForget, "", func() { x.forgetAppearances(w) })
+		x.watches.Schedule(t.Add(appearedFor), watches.RankForget, func() { x.forgetAppearances(w) })
 	}
 	return w
 }
@@ -77,7 +77,7 @@ func (x *Pods) forgetAppearances(w event.WorkloadName) {
 		delete(x.appeared, w)
 		return
 	}
-	x.watches.Schedule(now.Add(time.Minute), watches.RankForget, "", func() { x.forgetAppearances(w) })
+	x.watches.Schedule(now.Add(time.Minute), watches.RankForget, func() { x.forgetAppearances(w) })
 }
 
 // Appeared returns the times at which the newest pods of a workload appeared, with the given revision and with newer ones.

@@ -30,10 +30,13 @@ func (q *undecided) await(w *ReadinessLoss) {
 	}
 	q.byNode[w.node][w] = true
 	if w.tentative == cause.ProbeFailed {
-		q.watches.Schedule(w.At.Add(nodeWait), watches.RankProbe, "", func() { q.resolveProbe(w) })
-	} else {
-		q.watches.Schedule(w.At.Add(watches.LagWait), watches.RankMark, "", func() { q.resolve(w) })
+		q.watches.Schedule(w.At.Add(nodeWait), watches.RankPods, func() {
+			if !q.watches.Now().Before(q.watches.LaggingUntil(event.KindNode)) { // otherwise, its event may still come
+				q.resolve(w)
+			}
+		})
 	}
+	q.watches.Schedule(w.At.Add(watches.LagWait), watches.RankPods, func() { q.resolve(w) })
 }
 
 // causeByNode returns the cause of a readiness loss according to the node's events so far. certain is false if a later
@@ -132,17 +135,4 @@ func (q *undecided) resolve(w *ReadinessLoss) {
 	}
 	w.changes = nil
 	q.resolved(w)
-}
-
-// resolveProbe resolves a loss with the tentative cause ProbeFailed, or waits longer while the node watch is known to lag.
-func (q *undecided) resolveProbe(w *ReadinessLoss) {
-	limit := w.At.Add(watches.LagWait)
-	if until := q.watches.LaggingUntil(event.KindNode); until.Before(limit) {
-		limit = until
-	}
-	if w.Undecided && limit.After(q.watches.Now()) {
-		q.watches.Schedule(limit, watches.RankProbe, "", func() { q.resolveProbe(w) })
-		return
-	}
-	q.resolve(w)
 }

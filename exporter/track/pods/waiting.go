@@ -66,7 +66,7 @@ func (x *namespaces) noteWait(p *Pod, o *event.Pod, t time.Time) {
 	if w.runs = (time.Time{}); w.kind != kind {
 		w.kind, w.since = kind, t
 		if kind == transition.WaitAddress {
-			x.watches.Schedule(t.Add(keepReadyFor), watches.RankForget, "", func() {
+			x.watches.Schedule(t.Add(keepReadyFor), watches.RankForget, func() {
 				if waiting[p.ID] == w && w.kind == transition.WaitAddress && w.since.Equal(t) {
 					delete(waiting, p.ID)
 				}

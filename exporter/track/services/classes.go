@@ -53,7 +53,7 @@ func (q *classes) decide(l *loss) {
 	if l.outage != nil {
 		q.review(l.outage)
 	} else {
-		q.watches.Schedule(c.Time.Add(cause.FinalAfter), watches.RankClass, "", func() { q.expireLoss(l) })
+		q.watches.Schedule(c.Time.Add(cause.FinalAfter), watches.RankServices, func() { q.expireLoss(l) })
 	}
 }
 

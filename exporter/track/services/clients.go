@@ -87,7 +87,7 @@ func (x *clients) recently(s *service, id event.UID, after time.Duration) *recen
 // forget drops the recent past of an address when it no longer matters.
 func (x *clients) forget(s *service, id event.UID) {
 	until := s.recent[id].until
-	x.watches.Schedule(until, watches.RankForget, "", func() {
+	x.watches.Schedule(until, watches.RankForget, func() {
 		if s.recent[id].until.After(until) {
 			x.forget(s, id)
 		} else {
@@ -113,7 +113,7 @@ func (x *clients) noteTurned(s *service, id event.UID, wasReady bool, t time.Tim
 		if !s.batches[i] {
 			s.batches[i] = true
 			if due := t.Add(window); window > 0 { // settleUpdate closes the others when it has seen the whole event
-				x.watches.Schedule(due, watches.RankBatch, "", func() { x.close(s, i, due) })
+				x.watches.Schedule(due, watches.RankServices, func() { x.close(s, i, due) })
 			}
 		}
 		if c := &r.clients[i]; !c.waits {

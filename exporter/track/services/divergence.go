@@ -18,7 +18,7 @@ func (x *Services) mark(s *service, t time.Time) {
 		return
 	}
 	s.marked = true
-	x.watches.Schedule(t.Add(time.Second), watches.RankCompare, "", func() {
+	x.watches.Schedule(t.Add(time.Second), watches.RankServices, func() {
 		if s.marked = false; s.current {
 			x.compareSources(s, t)
 		}

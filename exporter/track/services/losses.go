@@ -61,7 +61,7 @@ func (q *losses) addLoss(l *loss, from *source) {
 	l.version, l.edited = q.watches.Version(), s.edited == q.watches.Moment(t)
 	q.byAddress[l.change.ID] = append(q.byAddress[l.change.ID], l)
 	s.unreported = append(s.unreported, l)
-	q.watches.Schedule(t.Add(evidenceWait), watches.RankLoss, "", func() { q.settleLate(l, true) })
+	q.watches.Schedule(t.Add(evidenceWait), watches.RankServices, func() { q.settleLate(l, true) })
 }
 
 // settleLate settles a loss with its most likely cause. If a watch with evidence may lag, and mayWait is set, the loss waits
@@ -74,7 +74,7 @@ func (q *losses) settleLate(l *loss, mayWait bool) {
 		q.settle(l, x.cause)
 		return
 	}
-	q.watches.Schedule(l.change.Time.Add(watches.LagWait), watches.RankLagging, "", func() { q.settleLate(l, false) })
+	q.watches.Schedule(l.change.Time.Add(watches.LagWait), watches.RankServices, func() { q.settleLate(l, false) })
 }
 
 // settleSome settles those of the losses whose cause is certain. If the cause of the pod's readiness change has been

@@ -93,17 +93,17 @@ func (q *classes) continueOutage(s *service, p Outage) {
 func (q *classes) begin(s *service, o *outage) {
 	s.outage, o.service, o.down = o, s, o.since
 	q.outages = append(q.outages, o)
-	q.whenSeen(o.since.Add(cause.FinalAfter), watches.RankOutage, func() { q.expire(o) })
+	q.whenSeen(o.since.Add(cause.FinalAfter), func() { q.expire(o) })
 }
 
 // whenSeen schedules a function. If a watch is broken at that time, kubeflap does not know whether an outage is ongoing, so
 // the function has to wait for the watch.
-func (q *classes) whenSeen(due time.Time, rank watches.Rank, do func()) {
-	q.watches.Schedule(due, rank, "", func() {
+func (q *classes) whenSeen(due time.Time, do func()) {
+	q.watches.Schedule(due, watches.RankServices, func() {
 		if q.watches.Up(event.KindService) && q.watches.Up(q.readFrom) {
 			do()
 		} else {
-			q.hidden = append(q.hidden, func() { q.whenSeen(q.watches.Now(), rank, do) })
+			q.hidden = append(q.hidden, func() { q.whenSeen(q.watches.Now(), do) })
 		}
 	})
 }
@@ -217,7 +217,7 @@ func (q *classes) noteWanted(o *outage) {
 	case d.some && o.wanted.IsZero():
 		wanted := q.watches.Now()
 		o.wanted, o.wantedClock = wanted, q.clock()
-		q.whenSeen(wanted.Add(cause.FinalAfter), watches.RankScaleUp, func() {
+		q.whenSeen(wanted.Add(cause.FinalAfter), func() {
 			if o.wanted.Equal(wanted) {
 				q.failToScaleUp(o)
 			}

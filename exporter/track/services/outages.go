@@ -33,7 +33,7 @@ func (o *outage) nextQuestion(last time.Time) time.Time {
 // ask asks at a time, and again and again, what keeps an outage going. It reports what has changed.
 func (q *workloads) ask(o *outage, due time.Time) {
 	s := o.service
-	q.watches.Schedule(due, watches.RankWait, s.name.Namespace+"/"+s.name.Name, func() {
+	q.watches.Schedule(due, watches.RankServices, func() {
 		if !s.current || !o.isOngoing() {
 			return
 		}

@@ -1,38 +1,27 @@
 package watches
 
 import (
-	"cmp"
 	"container/heap"
-	"strings"
 	"time"
 )
 
 // Rank orders what is due at the same time.
 type Rank uint8
 
-// Ranks, in order.
+// Ranks, in order. The cause of a pod's loss of readiness explains why its address was lost, so pods come before Services.
 const (
-	RankBatch Rank = iota
-	RankProbe
-	RankMark
-	RankLoss
-	RankLagging
-	RankClass
-	RankOutage
-	RankScaleUp
-	RankWait
-	RankCompare
+	RankPods Rank = iota
+	RankServices
 	RankForget
 )
 
 // agenda is a heap of what is to be done at certain times.
 type agenda []*task
 
-// task is something to do. `name` and `added` order tasks with the same time and rank.
+// task is something to do. `added` orders tasks with the same time and rank.
 type task struct {
 	due   time.Time
 	rank  Rank
-	name  string
 	added int
 	do    func()
 }
@@ -43,7 +32,7 @@ func (a agenda) Less(i, j int) bool {
 	if c := x.due.Compare(y.due); c != 0 {
 		return c < 0
 	}
-	return cmp.Or(cmp.Compare(x.rank, y.rank), strings.Compare(x.name, y.name), cmp.Compare(x.added, y.added)) < 0
+	return x.rank < y.rank || x.rank == y.rank && x.added < y.added
 }
 func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
 func (a *agenda) Push(x any)   { *a = append(*a, x.(*task)) }
@@ -55,10 +44,10 @@ func (a *agenda) Pop() any {
 	return x
 }
 
-// Schedule makes Due return `do` at a time. Of several with the same time and rank, those with a lower name come first.
-func (c *eventClock) Schedule(due time.Time, rank Rank, name string, do func()) {
+// Schedule makes Due return `do` at a time.
+func (c *eventClock) Schedule(due time.Time, rank Rank, do func()) {
 	c.scheduled++
-	heap.Push(&c.agenda, &task{due, rank, name, c.scheduled, do})
+	heap.Push(&c.agenda, &task{due, rank, c.scheduled, do})
 }
 
 // Due removes and returns the first task that is due by a time, or returns nil.
