@@ -20,11 +20,11 @@ const (
 
 func isUnseen(s *silence.Silence) bool { return s.Unseen }
 
-func (w *weighing) leasesUnseen() fact {
+func leasesUnseen(w *weighing) fact {
 	return when(w.own.Any(isUnseen), "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between")
 }
 
-func (w *weighing) silencesUnproven() fact {
+func silencesUnproven(w *weighing) fact {
 	doubt := w.silenceDoubt()
 	return when(doubt != "", doubt)
 }
@@ -61,7 +61,7 @@ func (f *NodeLoss) findOther(s *silence.Silence, match func(*silence.Silence) bo
 }
 
 // perhapsTogether tells whether other nodes may have fallen silent at the same time, unseen by kubeflap.
-func (w *weighing) perhapsTogether() fact {
+func perhapsTogether(w *weighing) fact {
 	if w.grouped.is == yes {
 		return fact{is: no} // it is certain
 	}
@@ -99,13 +99,13 @@ func (w *weighing) perhapsText() string {
 // others returns the number of nodes that are not part of the incident.
 func (w *weighing) others() int { return w.Nodes - len(w.own.OfEachNode()) }
 
-func (w *weighing) othersUnseen() fact {
+func othersUnseen(w *weighing) fact {
 	return when(w.others() > 0 && w.own.Any(w.mayHideOthers),
 		"kubeflap's own watch was broken. When the watch has caught up, kubeflap will know whether other nodes fell silent, too")
 }
 
 // othersInTime tells whether nodes that are not part of the incident sent heartbeats on time.
-func (w *weighing) othersInTime() fact {
+func othersInTime(w *weighing) fact {
 	others := w.others()
 	switch {
 	case others <= 0 && w.readFailed:

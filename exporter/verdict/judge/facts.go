@@ -92,11 +92,11 @@ func (f *NodeLoss) isDisturbed(s *silence.Silence) bool {
 
 // The facts that come from the nodes of the incident.
 
-func (w *weighing) upgraded() fact {
+func upgraded(w *weighing) fact {
 	return when(w.own.Upgraded(), "the kubelet of "+w.own.Nodes()+" was upgraded: it reported a different version after the silence")
 }
 
-func (w *weighing) clockSetBack() fact {
+func clockSetBack(w *weighing) fact {
 	most := time.Duration(0)
 	for _, s := range w.own {
 		most = max(most, s.ClockBack)
@@ -105,19 +105,19 @@ func (w *weighing) clockSetBack() fact {
 		" was set back by "+phrase.Duration(most)+". The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp")
 }
 
-func (w *weighing) neverSilent() fact {
+func neverSilent(w *weighing) fact {
 	return when(len(w.own) == 0, "the kubelet reported the node as not ready, or restarted")
 }
 
 func isUnclear(s *silence.Silence) bool { return s.Again == transition.MachineUnclear }
 
-func (w *weighing) machineUnclear() fact { return when(w.own.Any(isUnclear), machineUnclearText) }
+func machineUnclear(w *weighing) fact { return when(w.own.Any(isUnclear), machineUnclearText) }
 
-func (w *weighing) machineGone() fact {
+func machineGone(w *weighing) fact {
 	return when(w.own.Any((*silence.Silence).IsGone), "the machine is gone: it was reclaimed, or it failed and was replaced")
 }
 
-func (w *weighing) neverLate() fact { return when(!w.own.Any(w.isDisturbed), "no heartbeat was late") }
+func neverLate(w *weighing) fact { return when(!w.own.Any(w.isDisturbed), "no heartbeat was late") }
 
 // noSilence is the reason why hypotheses about silences do not hold of nodes that were not silent.
 const noSilence = "no node fell silent"
@@ -126,7 +126,7 @@ const machineUnclearText = "the Node was deleted and recreated with a new bootID
 
 // announced tells whether all departures were announced. An announcement counts if it came before the first missing
 // heartbeat was due. It can therefore be later than the last heartbeat.
-func (w *weighing) announced() fact {
+func announced(w *weighing) fact {
 	n, all := w.own.Count(func(s *silence.Silence) bool { return s.Announced != "" }), len(w.own)
 	after := w.own.Count(func(s *silence.Silence) bool { return s.AnnouncedAfter })
 	moment := "after the last heartbeat, and before the next one was due"
@@ -162,7 +162,7 @@ func (w *weighing) announcementDoubt() string {
 }
 
 // rebooted tells whether all machines restarted.
-func (w *weighing) rebooted() fact {
+func rebooted(w *weighing) fact {
 	n, all := w.own.Count(func(s *silence.Silence) bool { return s.Rebooted }), len(w.own)
 	switch again := func(is transition.Machine) bool {
 		return w.own.Any(func(s *silence.Silence) bool { return s.Again == is })
@@ -186,7 +186,7 @@ func (w *weighing) rebooted() fact {
 }
 
 // graceTooShort tells whether the grace period is not longer than an undisturbed heartbeat interval.
-func (w *weighing) graceTooShort() fact {
+func graceTooShort(w *weighing) fact {
 	switch {
 	case w.GracePeriod == 0:
 		return fact{unknown, "the grace period is unknown"}
@@ -197,7 +197,7 @@ func (w *weighing) graceTooShort() fact {
 }
 
 // oneHeartbeatLost tells whether a grace period that is too short explains the silences.
-func (w *weighing) oneHeartbeatLost() fact {
+func oneHeartbeatLost(w *weighing) fact {
 	if late := w.own.CountNodes(func(s *silence.Silence) bool { return s.Lasted(w.Now) > 2*w.Interval }); late > 0 {
 		return fact{no, phrase.Count(late, "node", "nodes") + " lost more than one heartbeat"}
 	}
@@ -205,7 +205,7 @@ func (w *weighing) oneHeartbeatLost() fact {
 }
 
 // markedInTime tells whether the node controller set nodes to Unknown despite a recent heartbeat.
-func (w *weighing) markedInTime() fact {
+func markedInTime(w *weighing) fact {
 	early := w.own.CountNodes(func(s *silence.Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
 	silent := w.own.CountNodes(func(s *silence.Silence) bool {
 		return !s.Ended.IsZero() && w.GracePeriod > 0 && w.isDisturbed(s) && s.Lasted(w.Now) > w.GracePeriod
@@ -221,7 +221,7 @@ func (w *weighing) markedInTime() fact {
 }
 
 // markedLate tells whether all nodes that turned Unknown are known to have been late.
-func (w *weighing) markedLate() fact {
+func markedLate(w *weighing) fact {
 	if i := slices.IndexFunc(w.own, func(s *silence.Silence) bool {
 		return s.Marked && s.Guessed && s.MarkedAge > 0 && s.MarkedAge < w.GracePeriod
 	}); i >= 0 {
@@ -239,7 +239,7 @@ func (w *weighing) markedLate() fact {
 }
 
 // leftReady tells whether the node controller left silent nodes Ready.
-func (w *weighing) leftReady() fact {
+func leftReady(w *weighing) fact {
 	certain := w.own.CountNodes(func(s *silence.Silence) bool { return s.NotMarkedCertain && s.ClockBack == 0 })
 	perhaps := w.own.CountNodes(func(s *silence.Silence) bool {
 		return s.NotMarked && !s.NotMarkedCertain && !s.Marked && s.ClockBack == 0

@@ -31,56 +31,56 @@ var nodeHypotheses = []struct {
 	rules   []rule
 }{
 	{verdict.Planned, []rule{
-		{(*weighing).announced, yes, no, unknown},
+		{announced, yes, no, unknown},
 	}},
 	{verdict.NodeRebooted, []rule{
-		{(*weighing).rebooted, yes, no, unknown},
+		{rebooted, yes, no, unknown},
 	}},
 	{verdict.GracePeriod, []rule{
-		{(*weighing).graceTooShort, next, no, unknown},
-		{(*weighing).leasesUnseen, unknown, next, next},
-		{(*weighing).oneHeartbeatLost, yes, no, next},
+		{graceTooShort, next, no, unknown},
+		{leasesUnseen, unknown, next, next},
+		{oneHeartbeatLost, yes, no, next},
 	}},
 	{verdict.ControllerManager, []rule{
-		{(*weighing).leftReady, yes, next, next},
-		{(*weighing).markedInTime, yes, next, unknown},
-		{(*weighing).leftReady, yes, next, unknown},
-		{(*weighing).leasesUnseen, unknown, next, next},
-		{(*weighing).markedLate, no, next, unknown},
+		{leftReady, yes, next, next},
+		{markedInTime, yes, next, unknown},
+		{leftReady, yes, next, unknown},
+		{leasesUnseen, unknown, next, next},
+		{markedLate, no, next, unknown},
 	}},
 	{verdict.SharedPath, []rule{
 		{func(w *weighing) fact { return w.shared }, yes, no, unknown},
 	}},
 	{verdict.Node, []rule{
-		{(*weighing).leasesUnseen, unknown, next, next},
-		{(*weighing).clockSetBack, yes, next, next},
-		{(*weighing).upgraded, yes, next, next},
-		{(*weighing).silencesUnproven, unknown, next, next},
-		{(*weighing).neverSilent, yes, next, next},
-		{(*weighing).oneOfSeveral, no, next, unknown},
-		{(*weighing).perhapsTogether, unknown, next, next},
-		{(*weighing).othersUnseen, unknown, next, next},
-		{(*weighing).machineUnclear, unknown, next, next},
-		{(*weighing).machineGone, unknown, next, next},
-		{(*weighing).neverLate, no, next, next},
-		{(*weighing).othersInTime, yes, no, unknown},
+		{leasesUnseen, unknown, next, next},
+		{clockSetBack, yes, next, next},
+		{upgraded, yes, next, next},
+		{silencesUnproven, unknown, next, next},
+		{neverSilent, yes, next, next},
+		{oneOfSeveral, no, next, unknown},
+		{perhapsTogether, unknown, next, next},
+		{othersUnseen, unknown, next, next},
+		{machineUnclear, unknown, next, next},
+		{machineGone, unknown, next, next},
+		{neverLate, no, next, next},
+		{othersInTime, yes, no, unknown},
 	}},
 }
 
 // together decides whether nodes that fell silent together share the cause. onSharedPath decides it for the others.
 var together = []rule{
-	{(*weighing).leasesUnseen, unknown, next, next},
-	{(*weighing).otherKubelets, no, next, next},
-	{(*weighing).togetherForOtherReason, unknown, next, next},
-	{(*weighing).together, yes, next, next},
+	{leasesUnseen, unknown, next, next},
+	{otherKubelets, no, next, next},
+	{togetherForOtherReason, unknown, next, next},
+	{fellTogether, yes, next, next},
 }
 
-var onSharedPath = append(slices.Clip(together), []rule{
-	{(*weighing).silencesUnproven, unknown, next, next},
-	{(*weighing).perhapsTogether, unknown, next, next},
-	{(*weighing).oneAfterAnother, yes, next, next},
-	{(*weighing).together, yes, no, unknown},
-}...)
+var onSharedPath = slices.Concat(together, []rule{
+	{silencesUnproven, unknown, next, next},
+	{perhapsTogether, unknown, next, next},
+	{oneAfterAnother, yes, next, next},
+	{fellTogether, yes, no, unknown},
+})
 
 // answer returns the answer of the first rule that decides, with how its fact is known. The answer is `next` if no rule
 // decides.
@@ -170,7 +170,7 @@ func OfNodes(f *NodeLoss) (d verdict.Decision) {
 func (w *weighing) command() string {
 	unclear := slices.IndexFunc(w.own, isUnclear)
 	switch {
-	case w.announced().is == unknown:
+	case announced(w).is == unknown:
 		return "kubectl get node " + w.own[0].Node + " -o yaml --show-managed-fields # shows when somebody cordoned or tainted it"
 	case w.own.Any(isUnseen):
 		return "kubectl -n kube-node-lease get leases # shows when each node last renewed its Lease; grant kubeflap get, list and watch on Leases"

@@ -22,15 +22,15 @@ const (
 	fewest = 3
 )
 
-func (w *weighing) otherKubelets() fact {
+func otherKubelets(w *weighing) fact {
 	return when(w.own.Upgraded(), "each of these nodes reported a different kubelet version after the silence")
 }
 
-func (w *weighing) together() fact { return w.grouped }
+func fellTogether(w *weighing) fact { return w.grouped }
 
 // togetherForOtherReason tells whether an upgrade, a common host or a removal of the machines explains that nodes fell
 // silent together.
-func (w *weighing) togetherForOtherReason() fact {
+func togetherForOtherReason(w *weighing) fact {
 	upgrade, other := w.upgradeText(), w.otherThanPath()
 	switch {
 	case w.grouped.is == no || w.pathFailed:
@@ -43,7 +43,7 @@ func (w *weighing) togetherForOtherReason() fact {
 }
 
 // oneOfSeveral tells whether other nodes fell silent together with a node, and share the cause.
-func (w *weighing) oneOfSeveral() fact {
+func oneOfSeveral(w *weighing) fact {
 	if len(w.group) < 2 {
 		return fact{is: no}
 	}
@@ -64,7 +64,7 @@ func (w *weighing) oneOfSeveral() fact {
 }
 
 // oneAfterAnother tells whether nodes fell silent one after another.
-func (w *weighing) oneAfterAnother() fact {
+func oneAfterAnother(w *weighing) fact {
 	all := w.cluster.inTurn()
 	if all == nil {
 		return fact{is: no}
