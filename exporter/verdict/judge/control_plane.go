@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -18,10 +19,6 @@ const (
 	aroundBegin = 15 * time.Second
 	// maxStops is the maximum length of each of the lists stops, changes and reads.
 	maxStops = 100
-	// leader and serverPrefix equal event.LeaseControllerManager and event.LeaseAPIServerPrefix. This package must not
-	// import event.
-	leader       = "kube-controller-manager"
-	serverPrefix = "apiserver-"
 )
 
 // ControlPlane holds facts about the control plane. They come from the watch of Leases in kube-system, and from direct
@@ -90,7 +87,7 @@ func (w *weighing) controlPlane() {
 		}
 	}
 	for _, s := range w.ControlPlane.stops {
-		if strings.HasPrefix(s.name, serverPrefix) && s.since.Sub(w.from).Abs() <= aroundBegin {
+		if strings.HasPrefix(s.name, event.LeaseAPIServerPrefix) && s.since.Sub(w.from).Abs() <= aroundBegin {
 			w.stopped = append(w.stopped, s)
 		}
 	}
@@ -165,7 +162,7 @@ func (w *weighing) leaderText() string {
 		return "; the state of the kube-controller-manager's leader is unknown, because " + notWatched
 	}
 	for _, s := range w.ControlPlane.stops {
-		if s.name == leader && !s.since.After(w.to) && (s.back.IsZero() || s.back.After(w.from)) {
+		if s.name == event.LeaseControllerManager && !s.since.After(w.to) && (s.back.IsZero() || s.back.After(w.from)) {
 			return "; the kube-controller-manager's leader did not renew its Lease for " + phrase.Duration(cmp.Or(s.back, w.Now).Sub(s.since))
 		}
 	}

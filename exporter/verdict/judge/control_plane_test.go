@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
@@ -55,9 +56,9 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 
 // TestTheLeaderOfTheControllerManager checks what is told about a node that was set to Unknown in time.
 func TestTheLeaderOfTheControllerManager(t *testing.T) {
-	changed, back, unseen := seen(1), seen(1, leader), seen(1)
+	changed, back, unseen := seen(1), seen(1, event.LeaseControllerManager), seen(1)
 	changed.LeaderChanged(at(30))
-	back.LeaseRenewed(transition.ControlPlaneLeaseRenewed{At: transition.At{Time: at(31)}, Name: leader})
+	back.LeaseRenewed(transition.ControlPlaneLeaseRenewed{At: transition.At{Time: at(31)}, Name: event.LeaseControllerManager})
 	unseen.AsOf.Leader = false
 	for want, c := range map[string]ControlPlane{
 		"the kube-controller-manager's leader did not renew its Lease for 30s":  back,
