@@ -2,9 +2,12 @@ package advice
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // Window counts the mistakes of a client that applies endpoint updates in batches. Length is the time for which the
@@ -16,6 +19,23 @@ type Window struct {
 	// StaleReadds is the number of addresses that the client would have put back although their container was being
 	// replaced.
 	StaleReadds int `json:"stale_readds"`
+}
+
+// Windows has a Window for each length of transition.Windows.
+type Windows [transition.NumWindows]Window
+
+// NewWindows returns windows without mistakes.
+func NewWindows() (all Windows) {
+	for i, length := range transition.Windows() {
+		all[i].Length = phrase.Seconds(length)
+	}
+	return all
+}
+
+// Of returns the window of a length.
+func (w *Windows) Of(length time.Duration) *Window {
+	lengths := transition.Windows()
+	return &w[slices.Index(lengths[:], length)]
 }
 
 // batchPeriods names the kube-controller-manager flags that batch EndpointSlice and Endpoints updates.

@@ -68,9 +68,7 @@ func (f *Facts) numbers(x *Incident, g advice.GracePeriod, now time.Time) (n Num
 		n.LongestAtLeast = n.LongestInterval > 0 && f.atLeast(x) != ""
 		n.RecommendedGracePeriod = phrase.Seconds(lostNodes(f, x, g, now).Recommended())
 	case f.Cause == cause.InPlaceUpdate:
-		for i, window := range transition.Windows() {
-			n.Windows = append(n.Windows, advice.Window{Length: phrase.Seconds(window), Bounces: f.ConsumerBounces[i], StaleReadds: f.StaleReadds[i]})
-		}
+		n.Windows = slices.Clone(f.Windows[:])
 	}
 	return n
 }

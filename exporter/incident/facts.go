@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -47,9 +48,8 @@ type Facts struct {
 	// ByCause counts the lost addresses for each cause. The count is 0 if the cause made pods unready without the loss
 	// of an address.
 	ByCause map[cause.Cause]int
-	// ConsumerBounces counts the addresses that simulated clients put back and then removed again. StaleReadds counts
-	// the addresses that these clients put back while the pod's container was being replaced.
-	ConsumerBounces, StaleReadds ByWindow
+	// Windows counts the mistakes of simulated clients.
+	Windows advice.Windows
 	// Silences holds the newest silences of the incident's nodes, at most maxSilences. Judgement is the verdict that
 	// they all share.
 	Silences  silence.List
@@ -87,35 +87,9 @@ type Writers struct {
 	ConflictSpan, RemovedSpan, ForeignSpan *Span
 }
 
-// ByWindow contains one count for each batching window in consumers.Windows.
-type ByWindow [transition.NumWindows]int
-
-// Count counts an address that a client with the given batching window put back by mistake.
-func (c *ByWindow) Count(window time.Duration) {
-	windows := transition.Windows()
-	if i := slices.Index(windows[:], window); i >= 0 {
-		c[i]++
-	}
-}
-
-// Take adds the given counts.
-func (c *ByWindow) Take(from ByWindow) {
-	for i, n := range from {
-		c[i] += n
-	}
-}
-
-// Batched returns the total for all clients that batch updates.
-func (c *ByWindow) Batched() (sum int) {
-	for _, n := range c[1:] {
-		sum += n
-	}
-	return sum
-}
-
 // NewFacts returns the facts of an incident that begins.
 func NewFacts(s Subject) Facts {
-	return Facts{Subject: s, Progress: Progress{Open: OpenSet{}}, ByCause: map[cause.Cause]int{}, Judgement: &silence.Judgement{}}
+	return Facts{Subject: s, Progress: Progress{Open: OpenSet{}}, ByCause: map[cause.Cause]int{}, Windows: advice.NewWindows(), Judgement: &silence.Judgement{}}
 }
 
 // AddSilence adds a silence of a node.

@@ -10,7 +10,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
-	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
@@ -18,7 +17,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
-	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // cluster holds the state of a cluster that the advice depends on.
@@ -89,10 +87,9 @@ func nodesOf(t time.Time, tracker *track.Tracker, incidents *correlate.Log) (all
 
 // windows returns the stale re-adds of clients in a namespace, by batching window.
 func (c *cluster) windows(namespace string) []advice.Window {
-	var all [transition.NumWindows]advice.Window
-	for i, length := range transition.Windows() {
-		all[i].Length = phrase.Seconds(length)
-		for _, x := range c.services {
+	all := advice.NewWindows()
+	for _, x := range c.services {
+		for i := range all {
 			if x.Namespace == namespace {
 				all[i].StaleReadds += int(x.StaleReadds[i])
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
@@ -27,7 +28,7 @@ type address struct {
 	span *incident.Span
 	// The field readds counts the stale re-adds until the address is lost. moveReadds then moves them to the incident.
 	// The field readded is the time of the first stale re-add.
-	readds  incident.ByWindow
+	readds  advice.Windows
 	readded time.Time
 }
 
@@ -35,7 +36,7 @@ func (l *services) address(x transition.Address) *address {
 	key := incident.OpenAddress(x)
 	a := l.addresses[key]
 	if a == nil {
-		a = &address{}
+		a = &address{readds: advice.NewWindows()}
 		l.addresses[key] = a
 	}
 	return a
@@ -154,7 +155,7 @@ func (l *services) addressGone(x transition.Address, t time.Time, how incident.E
 // not lost in an in-place update.
 func (l *services) consumerBounced(x transition.ConsumerBounced) {
 	if a := l.addresses[incident.OpenAddress(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
-		a.record.Root().ConsumerBounces.Count(x.Window)
+		a.record.Root().Windows.Of(x.Window).Bounces++
 	}
 }
 
@@ -165,7 +166,7 @@ func (l *services) consumerReadded(x transition.ConsumerReaddedStale) {
 		a.readded = x.Time
 	}
 	a.changed = incident.Later(a.changed, x.Time)
-	a.readds.Count(x.Window)
+	a.readds.Of(x.Window).StaleReadds++
 }
 
 // moveReadds moves the stale re-adds of a lost address to the incident if an in-place update caused the loss. If
@@ -175,13 +176,17 @@ func (l *services) moveReadds(r *ledger.Record, a *address, x transition.Address
 		return
 	}
 	if x.Cause == cause.InPlaceUpdate {
-		r.StaleReadds.Take(a.readds)
+		batched := false
+		for i, w := range a.readds {
+			r.Windows[i].StaleReadds += w.StaleReadds
+			batched = batched || w.Length > 0 && w.StaleReadds > 0
+		}
 		r.Evidence.Add(incident.Entry{Kind: incident.StaleReadd, Time: a.readded, Service: x.Service, Name: nameOf(x.Address)})
-		if a.readds.Batched() > 0 {
+		if batched {
 			l.Show(r)
 		}
 	}
-	a.readds, a.readded = incident.ByWindow{}, time.Time{}
+	a.readds, a.readded = advice.NewWindows(), time.Time{}
 }
 
 // recordOfLoss returns the incident of a lost address. Depending on the cause, this is an incident of the node, the
