@@ -23,11 +23,16 @@ const (
 // Nodes assigns lost and unready nodes to incidents.
 type Nodes struct {
 	*ledger.Ledger
+	existing
 	// The map troubled holds the nodes that recently had transitions other than heartbeats. The map gone holds the silent
 	// nodes that were recently deleted.
 	troubled, gone map[string]*node
 	// The field lost is the time at which a node was last lost.
 	lost time.Time
+}
+
+// existing records which nodes exist.
+type existing struct {
 	// lastTransition maps each node in the cluster to the time of its last transition. The time is zero if kubeflap has
 	// seen pods of the node, but no transition of the node itself.
 	lastTransition map[string]time.Time
@@ -74,7 +79,8 @@ type node struct {
 
 // New returns Nodes without any node. Their incidents are in the given ledger.
 func New(l *ledger.Ledger) *Nodes {
-	all := &Nodes{Ledger: l, troubled: map[string]*node{}, gone: map[string]*node{}, lastTransition: map[string]time.Time{}, deleted: map[string]time.Time{}}
+	known := existing{lastTransition: map[string]time.Time{}, deleted: map[string]time.Time{}}
+	all := &Nodes{Ledger: l, existing: known, troubled: map[string]*node{}, gone: map[string]*node{}}
 	l.InTurn = func(shared silence.List, t time.Time) { all.merge(shared, incident.ControlPlaneSubject(), t) }
 	return all
 }
@@ -86,7 +92,7 @@ func (n *node) entry(kind incident.EntryKind, t time.Time, lasted time.Duration)
 
 // count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, it counts the entries of
 // lastTransition instead.
-func (l *Nodes) count() int { return cmp.Or(l.known, len(l.lastTransition)) }
+func (e *existing) count() int { return cmp.Or(e.known, len(e.lastTransition)) }
 
 // named returns the node with the given name, and adds it if it is new.
 func (l *Nodes) named(name string) *node {

@@ -154,9 +154,9 @@ func (l *Nodes) nodeReturned(x transition.NodeReturned) {
 }
 
 // WasDeleted reports whether a Node was deleted at most nodeMemory before t, and has not been created again.
-func (l *Nodes) WasDeleted(name string, t time.Time) bool {
-	at, ok := l.deleted[name]
-	_, again := l.lastTransition[name]
+func (e *existing) WasDeleted(name string, t time.Time) bool {
+	at, ok := e.deleted[name]
+	_, again := e.lastTransition[name]
 	return ok && !again && t.Sub(at) <= nodeMemory
 }
 
