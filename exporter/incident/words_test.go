@@ -44,8 +44,10 @@ func TestHitAndEffect(t *testing.T) {
 
 func TestHypothesesWithTheSameReasonAreOne(t *testing.T) {
 	x := Incident{Considered: []verdict.Considered{
-		{Verdict: verdict.Planned, Holds: verdict.No, Because: "a probe failed"}, {Verdict: verdict.Workload, Holds: verdict.Yes, Because: "a probe failed"},
-		{Verdict: verdict.Node, Holds: verdict.No, Because: "a probe failed"}, {Verdict: verdict.Undecided, Holds: verdict.No, Because: "x"},
+		{Verdict: verdict.Planned, Holds: verdict.No, Because: "a probe failed"},
+		{Verdict: verdict.Workload, Holds: verdict.Yes, Because: "a probe failed"},
+		{Verdict: verdict.Node, Holds: verdict.No, Because: "a probe failed"},
+		{Verdict: verdict.Undecided, Holds: verdict.No, Because: "x"},
 	}}
 	var all []string
 	for _, h := range x.Hypotheses() {

@@ -43,11 +43,13 @@ var adviceOnNodes = []nodeAdvice{
 		"nodes were silent together, or one after another, and coincidence is very unlikely. Their incident shows which label they share.",
 	},
 	{
-		"controller_manager_slow", bad, verdict.ControllerManager, []verdict.Reason{verdict.NoReason, verdict.Late},
+		"controller_manager_slow", bad, verdict.ControllerManager,
+		[]verdict.Reason{verdict.NoReason, verdict.Late},
 		"the node controller set these nodes to Unknown although their heartbeats were on time.",
 	},
 	{
-		"controller_manager_slow", bad, verdict.ControllerManager, []verdict.Reason{verdict.LeftReady},
+		"controller_manager_slow", bad, verdict.ControllerManager,
+		[]verdict.Reason{verdict.LeftReady},
 		"the node controller left these nodes Ready although they were silent.",
 	},
 	{
@@ -55,11 +57,13 @@ var adviceOnNodes = []nodeAdvice{
 		"these nodes reported a new bootID, so their machines restarted. No taint, deletion, condition or cordon had announced the restarts.",
 	},
 	{
-		"kubelets_upgraded", warning, verdict.Node, []verdict.Reason{verdict.Upgraded},
+		"kubelets_upgraded", warning, verdict.Node,
+		[]verdict.Reason{verdict.Upgraded},
 		"these nodes reported a different kubelet version after the silence. No taint, deletion, condition or cordon had announced the upgrades.",
 	},
 	{
-		"clocks_set_back", warning, verdict.Node, []verdict.Reason{verdict.ClockSetBack},
+		"clocks_set_back", warning, verdict.Node,
+		[]verdict.Reason{verdict.ClockSetBack},
 		"heartbeats of these nodes arrived on time, but their timestamps were older than the previous ones, so the node controller ignored them.",
 	},
 	{
@@ -67,11 +71,13 @@ var adviceOnNodes = []nodeAdvice{
 		"a wrong verdict would be worse than none. The incident page shows the hypotheses, and a command that can decide between them.",
 	},
 	{
-		"nodes_slow", "", verdict.Node, []verdict.Reason{verdict.Slow, verdict.Late},
+		"nodes_slow", "", verdict.Node,
+		[]verdict.Reason{verdict.Slow, verdict.Late},
 		"the other nodes were on time, or late independently, so the fault is neither in etcd nor in the API server.",
 	},
 	{
-		"nodes_silent", warning, verdict.Node, []verdict.Reason{verdict.Down},
+		"nodes_silent", warning, verdict.Node,
+		[]verdict.Reason{verdict.Down},
 		"a node that is silent for more than " + phrase.Duration(advice.LongestGrace) + " is down, not slow. If it does not return, delete the Node.",
 	},
 }
