@@ -22,9 +22,6 @@ type Facts struct {
 	Subject
 	Evidence Entries
 	Progress
-	// Conflict is set while the Service has both a selector and manually managed addresses. It stays set when these
-	// addresses are removed.
-	Conflict bool
 	Writers
 	Complaints
 	Quotes Quotes
@@ -82,7 +79,8 @@ type Writers struct {
 	// addresses are missing. Resets counts how often they were removed. ServiceGone is set if the Service was deleted.
 	Conflicted, Removed, ServiceGone bool
 	Resets                           int
-	// ConflictSpan lasts while Conflict is true. RemovedSpan lasts while both Conflict and Removed are true.
+	// ConflictSpan lasts while the Service has both a selector and manually managed addresses, or did when these were
+	// removed. It is nil otherwise. RemovedSpan lasts while Removed is true and the conflict lasts.
 	// ForeignSpan lasts while there are foreign addresses.
 	ConflictSpan, RemovedSpan, ForeignSpan *Span
 }

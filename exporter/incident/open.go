@@ -98,7 +98,7 @@ func (f *Progress) Recovers(x Open, t time.Time) {
 
 // LacksAddresses reports whether addresses that the endpoints controller removed are still missing. It returns false
 // after the selector conflict has ended.
-func (f *Facts) LacksAddresses() bool { return f.Removed && f.Conflict }
+func (f *Facts) LacksAddresses() bool { return f.Removed && f.ConflictSpan != nil }
 
 // Ongoing reports whether something has not recovered. A selector conflict alone does not count.
 func (f *Facts) Ongoing() bool { return len(f.Open) > 0 || f.LacksAddresses() }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -30,54 +31,47 @@ type nodeAdvice struct {
 	kind string
 	// severity is empty if it is bad for nodes whose silence exceeded the grace period, and otherwise a warning.
 	severity string
-	// The verdict, and the reasons if there are any, select the silences. The verdict and the first reason determine the
-	// advice.
+	// The verdict and the reason select the silences (see reasonOf), and determine the advice.
 	verdict verdict.Verdict
-	reasons []verdict.Reason
+	reason  verdict.Reason
 	why     string
 }
 
 var adviceOnNodes = []nodeAdvice{
 	{
-		"control_plane_late", "", verdict.SharedPath, nil,
+		"control_plane_late", "", verdict.SharedPath, verdict.NoReason,
 		"nodes were silent together, or one after another, and coincidence is very unlikely. Their incident shows which label they share.",
 	},
 	{
-		"controller_manager_slow", bad, verdict.ControllerManager,
-		[]verdict.Reason{verdict.NoReason, verdict.Late},
+		"controller_manager_slow", bad, verdict.ControllerManager, verdict.NoReason,
 		"the node controller set these nodes to Unknown although their heartbeats were on time.",
 	},
 	{
-		"controller_manager_slow", bad, verdict.ControllerManager,
-		[]verdict.Reason{verdict.LeftReady},
+		"controller_manager_slow", bad, verdict.ControllerManager, verdict.LeftReady,
 		"the node controller left these nodes Ready although they were silent.",
 	},
 	{
-		"nodes_rebooted", warning, verdict.NodeRebooted, nil,
+		"nodes_rebooted", warning, verdict.NodeRebooted, verdict.NoReason,
 		"these nodes reported a new bootID, so their machines restarted. No taint, deletion, condition or cordon had announced the restarts.",
 	},
 	{
-		"kubelets_upgraded", warning, verdict.Node,
-		[]verdict.Reason{verdict.Upgraded},
+		"kubelets_upgraded", warning, verdict.Node, verdict.Upgraded,
 		"these nodes reported a different kubelet version after the silence. No taint, deletion, condition or cordon had announced the upgrades.",
 	},
 	{
-		"clocks_set_back", warning, verdict.Node,
-		[]verdict.Reason{verdict.ClockSetBack},
+		"clocks_set_back", warning, verdict.Node, verdict.ClockSetBack,
 		"heartbeats of these nodes arrived on time, but their timestamps were older than the previous ones, so the node controller ignored them.",
 	},
 	{
-		"undecided", warning, verdict.Undecided, nil,
+		"undecided", warning, verdict.Undecided, verdict.NoReason,
 		"a wrong verdict would be worse than none. The incident page shows the hypotheses, and a command that can decide between them.",
 	},
 	{
-		"nodes_slow", "", verdict.Node,
-		[]verdict.Reason{verdict.Slow, verdict.Late},
+		"nodes_slow", "", verdict.Node, verdict.Slow,
 		"the other nodes were on time, or late independently, so the fault is neither in etcd nor in the API server.",
 	},
 	{
-		"nodes_silent", warning, verdict.Node,
-		[]verdict.Reason{verdict.Down},
+		"nodes_silent", warning, verdict.Node, verdict.Down,
 		"a node that is silent for more than " + phrase.Duration(advice.LongestGrace) + " is down, not slow. If it does not return, delete the Node.",
 	},
 }
@@ -85,7 +79,7 @@ var adviceOnNodes = []nodeAdvice{
 // nodeRecommendations returns the recommendations about nodes.
 func (c *cluster) nodeRecommendations() (all []Recommendation) {
 	for _, a := range adviceOnNodes {
-		nodes := c.nodesWith(a.verdict, a.reasons)
+		nodes := c.nodesWith(a.verdict, a.reason)
 		isOld := func(n LateNode) bool { return c.now.Sub(n.Last) > worthAction }
 		all = append(all, c.recommend(a, "", slices.DeleteFunc(slices.Clone(nodes), isOld))...)
 		all = append(all, c.recommend(a, note, slices.DeleteFunc(nodes, func(n LateNode) bool { return !isOld(n) }))...)
@@ -93,13 +87,23 @@ func (c *cluster) nodeRecommendations() (all []Recommendation) {
 	return all
 }
 
-// nodesWith returns the nodes with silences that have a verdict, and one of the reasons if there are any. The slowest
-// node comes first.
-func (c *cluster) nodesWith(v verdict.Verdict, reasons []verdict.Reason) (all []LateNode) {
+// reasonOf returns the reason that distinguishes the advice on silences with the same verdict.
+func reasonOf(s silence.Sum) verdict.Reason {
+	switch {
+	case s.Verdict == verdict.Node && s.Reason == verdict.Late:
+		return verdict.Slow
+	case s.Verdict == verdict.Node, s.Reason == verdict.LeftReady:
+		return s.Reason
+	}
+	return verdict.NoReason
+}
+
+// nodesWith returns the nodes with silences that have a verdict and a reason. The slowest node comes first.
+func (c *cluster) nodesWith(v verdict.Verdict, reason verdict.Reason) (all []LateNode) {
 	for _, n := range c.nodes {
 		x := LateNode{Node: n.Name, Late: n.LateHeartbeats, Missed: n.MissedHeartbeats}
 		for _, s := range n.silences {
-			if s.Verdict != v || len(reasons) > 0 && !slices.Contains(reasons, s.Reason) || s.Count == 0 {
+			if s.Verdict != v || reasonOf(s) != reason || s.Count == 0 {
 				continue
 			}
 			x.Times, x.Longest, x.missed = x.Times+s.Count, max(x.Longest, rounded(s.Longest.Seconds())), x.missed || s.Reason != verdict.Late
@@ -137,10 +141,7 @@ func (c *cluster) recommend(a nodeAdvice, severity string, nodes []LateNode) []R
 		texts = append(texts[:some], fmt.Sprintf("and %d more", more))
 	}
 	lost := advice.LostNodes{
-		Verdict: a.verdict, Names: phrase.Some(names), Count: len(nodes), KnownNodes: len(c.nodes), Grace: c.grace, Command: "the command that /flaps shows with the incident",
-	}
-	if len(a.reasons) > 0 {
-		lost.Reason = a.reasons[0]
+		Verdict: a.verdict, Reason: a.reason, Names: phrase.Some(names), Count: len(nodes), KnownNodes: len(c.nodes), Grace: c.grace, Command: "the command that /flaps shows with the incident",
 	}
 	x := Recommendation{
 		Kind: a.kind, Severity: severity, Nodes: nodes, Set: "a heartbeat every " + phrase.Duration(c.grace.Interval),

@@ -86,7 +86,7 @@ func (l writers) addressesContested(x transition.AddressesContested) {
 // already have been removed.
 func (l writers) selectorConflicts(x transition.SelectorConflict) {
 	r := l.recordOfWrite(selectorConflict(x.Service), x.Service, x.Time, x.Trigger)
-	r.Conflict, r.Conflicted = true, true
+	r.Conflicted = true
 	if x.Count > 0 {
 		endRemoval(r, x.Time)
 	}
@@ -101,7 +101,7 @@ func (l writers) selectorConflicts(x transition.SelectorConflict) {
 
 // selectorConflictEnded records that the selector or the manually managed addresses were removed.
 func (l writers) selectorConflictEnded(x transition.SelectorConflictEnded) {
-	if r := l.Find(selectorConflict(x.Service), x.Time); r != nil && r.Conflict {
+	if r := l.Find(selectorConflict(x.Service), x.Time); r != nil && r.ConflictSpan != nil {
 		endConflict(r, x.Time)
 		l.Note(r, incident.Entry{Kind: incident.SelectorConflictEnded, Time: x.Time, Service: x.Service})
 	}
@@ -109,7 +109,6 @@ func (l writers) selectorConflictEnded(x transition.SelectorConflictEnded) {
 
 // endConflict records that the conflict has ended. The incident stops waiting for the removed addresses.
 func endConflict(r *ledger.Record, t time.Time) {
-	r.Conflict = false
 	r.ConflictSpan, r.RemovedSpan = r.ConflictSpan.Close(t), r.RemovedSpan.Close(t)
 }
 

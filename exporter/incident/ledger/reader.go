@@ -126,7 +126,11 @@ func (q *Reader) Standings(t time.Time) Standings {
 	l, unlock := q.at(t)
 	defer unlock()
 	s := Standings{Nodes: map[incident.Resolution]int{}, Resolved: maps.Clone(l.resolved), GracePeriod: l.graceFacts()}
-	lost := map[incident.Resolution]map[string]bool{}
+	type lostNode struct {
+		of   incident.Resolution
+		name string
+	}
+	counted := map[lostNode]bool{}
 	for _, r := range l.shown {
 		if r.withdrawn || r.state(l.now) == incident.StateResolved && l.now.Sub(r.recovered) > standsFor {
 			continue
@@ -138,16 +142,13 @@ func (q *Reader) Standings(t time.Time) Standings {
 			continue
 		}
 		of := incident.Resolution{Scope: x.Scope, Verdict: x.Verdict}
-		if lost[of] == nil {
-			lost[of] = map[string]bool{}
-		}
 		for _, name := range names {
-			lost[of][name] = true
+			if x := (lostNode{of, name}); !counted[x] {
+				counted[x] = true
+				s.Nodes[of]++
+			}
 		}
 		s.Nodes[of] += more
-	}
-	for of, names := range lost {
-		s.Nodes[of] += len(names)
 	}
 	s.Silences = l.Silences.Starts(l.now) // graceFacts has asked for the current verdicts
 	return s

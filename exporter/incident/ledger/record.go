@@ -78,7 +78,7 @@ func (r *Record) MoveStartBack(t time.Time) {
 	}
 }
 
-func (r *Record) isOpen() bool { return r.Ongoing() || r.Conflict }
+func (r *Record) isOpen() bool { return r.Ongoing() || r.ConflictSpan != nil }
 
 func (r *Record) state(t time.Time) incident.State {
 	switch {
@@ -87,7 +87,7 @@ func (r *Record) state(t time.Time) incident.State {
 		return incident.StateResolved
 	case r.Ongoing():
 		return incident.StateOngoing
-	case r.Conflict:
+	case r.ConflictSpan != nil:
 		return incident.StatePending
 	case r.HasEndedBy(t):
 		return incident.StateResolved
