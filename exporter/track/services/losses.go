@@ -142,7 +142,7 @@ func (q *losses) settle(l *loss, why cause.Cause) {
 	q.decide(l)
 	for len(s.unreported) > 0 && s.unreported[0].settled {
 		first := s.unreported[0]
-		s.unreported = slices.Delete(s.unreported, 0, 1)
+		s.unreported[0], s.unreported = nil, s.unreported[1:] // the array can live much longer
 		q.reportLoss(first)
 	}
 }
