@@ -1,4 +1,4 @@
-// Package api defines the JSON representation of incidents, for kubeflap and its clients. It prints the incidents of a
+// Package api defines the document of the API, for kubeflap and its clients. It prints the incidents of a
 // response as a table, in full, as Markdown, or as JSON, and draws the timeline of an incident.
 package api
 
