@@ -105,8 +105,8 @@ func lintDatasources(t *testing.T, d dashboard) {
 			t.Errorf("panel %q has data source %v", p.Title, p.Datasource)
 		}
 		for _, q := range p.Targets {
-			if q.Datasource != want {
-				t.Errorf("panel %q, query %s has data source %v", p.Title, q.RefID, q.Datasource)
+			if q.Datasource != (datasource{}) {
+				t.Errorf("panel %q, query %s repeats the data source", p.Title, q.RefID)
 			}
 		}
 	}
