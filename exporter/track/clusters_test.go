@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
@@ -27,16 +26,6 @@ func (s *story) blind(k event.Kind) float64 {
 	return -1
 }
 
-// unready returns the pod web-1 with Ready=False and a reason, modified by the given functions.
-func unready(reason string, change ...func(*event.Pod)) *event.Pod {
-	p := aPod("web-1", notReady, running("app:1", 0))
-	p.Ready.Reason = reason
-	for _, c := range change {
-		c(p)
-	}
-	return p
-}
-
 func deleting(p *event.Pod) { p.DeletionTimestamp = clock(40) }
 
 // webStory begins with a Service and its pods web-1 and web-2 on node-1.
@@ -47,8 +36,6 @@ func webStory(t *testing.T) *story {
 		aPod("web-1", ready, running("app:1", 0)), aPod("web-2", ready, running("app:1", 0)),
 		slice("a", "web", "web-1", "web-2"))
 }
-
-func (s *story) losses(why cause.Cause) uint32 { return s.service("web").Losses[why] }
 
 func apiServer(name string, renewed float64) *event.ControlPlaneLease {
 	return &event.ControlPlaneLease{
