@@ -68,7 +68,7 @@ func rows() []row {
 	return []row{
 		{SyncedWall, seconds, true},
 		{SyncedCPU, seconds, true},
-		{RestMemory, mebibytes, false},
+		{RestMemory, mebibytes, true},
 		{SteadyMemory, mebibytes, true},
 		{PeakMemory, mebibytes, true},
 		{RestCPU, seconds, true},

@@ -78,8 +78,9 @@ func targets() (all []target) {
 	}
 	relative(SteadyMemory, Peer, fifth, medium)
 	relative(PeakMemory, Peer, fifth, medium)
-	relative(SyncedCPU, Floor, 0.7, 0)
-	relative(EventCPU, Floor, 0.7, 0)
+	relative(RestMemory, Floor, 1.3, medium)
+	relative(SyncedCPU, Floor, 0.5, medium)
+	relative(EventCPU, Floor, 0.3, medium)
 	for _, figure := range []Figure{Series, Scraped, ScrapedBytes} {
 		relative(figure, Peer, fifth, 0)
 	}

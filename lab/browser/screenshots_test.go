@@ -28,7 +28,7 @@ const (
 // TestPicturesOfTheDocumentation checks that docs/images contains exactly the pictures that -update takes, and that
 // they are small.
 func TestPicturesOfTheDocumentation(t *testing.T) {
-	want := map[string]bool{"incident-light.webp": true, "incidents-light.webp": true}
+	want := map[string]bool{"incident-light.webp": true}
 	if *update {
 		takePictures(t)
 	}
@@ -55,7 +55,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// takePictures takes pictures of an incident in full, and of the table with all incidents of the demo.
+// takePictures takes a picture of an incident in full.
 func takePictures(t *testing.T) {
 	t.Helper()
 	if err := os.MkdirAll(pictures, 0o755); err != nil {
@@ -65,12 +65,10 @@ func takePictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, all := stalled+"/flaps", value(t, incidents)+"/flaps"
 	p := open(t)
 	p.screen(pictureWidth, 800, "light")
 	p.run(emulation.SetDeviceMetricsOverride(pictureWidth, 800, 1, false))
-	p.take(one, ".considered", "incident-light")
-	p.take(all, "table.list", "incidents-light")
+	p.take(stalled+"/flaps", ".considered", "incident-light")
 }
 
 // take saves a picture of a page, from its top down to an element.
