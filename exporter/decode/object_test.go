@@ -56,36 +56,50 @@ func decoded(t *testing.T, r *Reader, kind event.Kind, object typed) []byte {
 	return text
 }
 
-// TestObjects reads objects of the API from testdata/objects.txt, each after its kind. The next line has the slim object.
-func TestObjects(t *testing.T) {
+// testObject is an object of the API from testdata/objects.txt, and its slim object.
+type testObject struct {
+	title  string
+	kind   event.Kind
+	object typed
+	want   string
+}
+
+// testObjects reads testdata/objects.txt. It has each object after its kind, and the slim object on the next line.
+func testObjects(t testing.TB) (all []testObject) {
+	t.Helper()
 	file, err := os.ReadFile("testdata/objects.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := &Reader{} // its caches are used for all objects
-	var title string
-	var got []byte
+	var x testObject
 	for line := range strings.Lines(strings.NewReplacer("\\\n", "").Replace(string(file))) {
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "":
 		case line[0] == '#':
-			title = line
+			x.title = line
 		case line[0] == '{':
-			if string(got) != line {
-				t.Errorf("%s\n got %s\nwant %s", title, got, line)
-			}
+			x.want = line
+			all = append(all, x)
 		default:
 			name, text, _ := strings.Cut(line, " ")
-			var kind event.Kind
-			if err := kind.UnmarshalText([]byte(name)); err != nil {
+			if err := x.kind.UnmarshalText([]byte(name)); err != nil {
 				t.Fatal(err)
 			}
-			object := kinds()[kind]
-			if err := json.Unmarshal([]byte(text), object); err != nil {
-				t.Fatalf("%s: %v", title, err)
+			x.object = kinds()[x.kind]
+			if err := json.Unmarshal([]byte(text), x.object); err != nil {
+				t.Fatalf("%s: %v", x.title, err)
 			}
-			got = decoded(t, reader, kind, object)
+		}
+	}
+	return all
+}
+
+func TestObjects(t *testing.T) {
+	reader := &Reader{} // its caches are used for all objects
+	for _, x := range testObjects(t) {
+		if got := string(decoded(t, reader, x.kind, x.object)); got != x.want {
+			t.Errorf("%s\n got %s\nwant %s", x.title, got, x.want)
 		}
 	}
 }
