@@ -3,7 +3,6 @@ package watch
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -41,8 +40,6 @@ type fakeAPI struct {
 	odd map[string]odd
 	// foreign holds responses that are not from the API, by keys like "list pods". The key "" applies to all requests.
 	foreign map[string]foreign
-	// errorsInJSON makes the server send errors as JSON, like some proxies.
-	errorsInJSON bool
 	// leases holds the responses to direct reads, by Lease name. readyz is the body of /readyz; if it is not empty, the
 	// status is 500.
 	leases map[string]fakeLease
@@ -210,20 +207,13 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (f *fakeAPI) refuseWith(w http.ResponseWriter, code int, message string) {
+func (*fakeAPI) refuseWith(w http.ResponseWriter, code int, message string) {
 	reason := map[int]metav1.StatusReason{
 		401: metav1.StatusReasonUnauthorized, 403: metav1.StatusReasonForbidden, 404: metav1.StatusReasonNotFound,
 		410: metav1.StatusReasonExpired, 422: metav1.StatusReasonInvalid, 503: metav1.StatusReasonServiceUnavailable,
 	}[code]
-	refusal := status(code, reason, message)
-	if f.errorsInJSON {
-		w.Header().Set("Content-Type", runtime.ContentTypeJSON)
-		w.WriteHeader(code)
-		_ = json.NewEncoder(w).Encode(refusal)
-		return
-	}
 	w.WriteHeader(code)
-	_, _ = w.Write(document(encoded("v1", "Status", refusal)))
+	_, _ = w.Write(document(encoded("v1", "Status", status(code, reason, message))))
 }
 
 // list responds with all objects, or with a page of one object if pages is true.

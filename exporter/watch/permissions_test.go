@@ -37,18 +37,16 @@ func TestMissingPermissions(t *testing.T) {
 		},
 		{"refused credentials", "", map[string]int{"": 401}, "the API server rejects the credentials: list nodes: " + denied("list", "nodes")},
 	} {
-		for _, inJSON := range []bool{false, true} {
-			inBubble(t, func(t *testing.T, s *session) {
-				s.api.refuse, s.api.errorsInJSON, s.namespace = c.refuse, inJSON, c.namespace
-				s.start()
-				if err := <-s.ran; err == nil || err.Error() != c.want {
-					t.Errorf("%s: got %v\nwant %s", c.name, err, c.want)
-				}
-				for _, kind := range event.Kinds() {
-					s.want(kind)
-				}
-			})
-		}
+		inBubble(t, func(t *testing.T, s *session) {
+			s.api.refuse, s.namespace = c.refuse, c.namespace
+			s.start()
+			if err := <-s.ran; err == nil || err.Error() != c.want {
+				t.Errorf("%s: got %v\nwant %s", c.name, err, c.want)
+			}
+			for _, kind := range event.Kinds() {
+				s.want(kind)
+			}
+		})
 	}
 }
 

@@ -22,7 +22,6 @@ func TestUnreadableAnswers(t *testing.T) {
 		shown string
 	}{
 		{"a page for everything", map[string]foreign{"": login}, `content type \"text/html; charset=utf-8\"`},
-		{"JSON for everything", map[string]foreign{"": list}, `content type \"application/json\" instead of \"application/vnd.kubernetes.protobuf\"`},
 		{"JSON for the list", map[string]foreign{"watch pods": {422, "text/plain", "no"}, "list pods": list}, `http://kube.test/api/v1/pods answers 200 OK`},
 		{"JSON for the watch", map[string]foreign{"watch pods": change}, `http://kube.test/api/v1/pods answers 200 OK`},
 		{"the refusal of protobuf for the watch", map[string]foreign{"watch pods": refusal}, "406 Not Acceptable"},
