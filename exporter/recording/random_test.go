@@ -92,10 +92,11 @@ func (f filler) everything() []event.Event {
 	return events
 }
 
-func write(t *testing.T, events ...event.Event) *bytes.Buffer {
+// recorded returns a recording of events.
+func recorded(t testing.TB, compressed bool, events ...event.Event) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := NewWriter(&b, Header{}, false)
+	w, err := NewWriter(&b, Header{}, compressed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func write(t *testing.T, events ...event.Event) *bytes.Buffer {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return &b
+	return b.Bytes()
 }
 
 func read(t *testing.T, r *Reader) []event.Event {
@@ -134,7 +135,7 @@ func TestWhatIsWrittenIsWhatIsRead(t *testing.T) {
 			return string(text)
 		}
 		events := random.everything()
-		r, err := NewReader(write(t, events...), "test")
+		r, err := NewReader(bytes.NewReader(recorded(t, false, events...)), "test")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,33 +42,6 @@ func knowing(events ...event.Event) *batch {
 	return b
 }
 
-// zip returns a compressed recording and its text.
-func zip(t testing.TB, events ...event.Event) (compressed *bytes.Buffer, text string) {
-	t.Helper()
-	compressed = &bytes.Buffer{}
-	w, err := NewWriter(compressed, Header{Recorded: noon}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, ev := range events {
-		if err := w.Write(ev); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	unzipped, err := gzip.NewReader(bytes.NewReader(compressed.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := io.ReadAll(unzipped)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compressed, string(all)
-}
-
 func TestRenewalsComeBackAsTheyWere(t *testing.T) {
 	want := []event.Event{
 		listedLease(1, "100"), listedLease(2, "90"), listedLease(3, ""),
@@ -77,12 +50,20 @@ func TestRenewalsComeBackAsTheyWere(t *testing.T) {
 		{Seen: afterNoon(12), Kind: event.KindPod, Type: event.Bookmark},
 		renewal(1, 13, "105"),
 	}
-	compressed, text := zip(t, want...)
+	compressed := recorded(t, true, want...)
+	unzipped, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(unzipped)
+	if err != nil {
+		t.Fatal(err)
+	}
 	const line = `{"renewals":[[1,0,4000,11],[0,500000,4000,4],[0,10000000,4000,-1],[2,-1000,4000,0]],"seen":"2026-03-01T12:00:01.5Z"}` + "\n"
-	if !strings.Contains(text, line) || strings.Count(text, "\n") != 1+3+1+1+1 {
+	if !bytes.Contains(text, []byte(line)) || bytes.Count(text, []byte("\n")) != 1+3+1+1+1 {
 		t.Errorf("got\n%swant the line %s", text, line)
 	}
-	r, err := NewReader(compressed, "heartbeats")
+	r, err := NewReader(bytes.NewReader(compressed), "heartbeats")
 	if err != nil {
 		t.Fatal(err)
 	}
