@@ -52,7 +52,9 @@ func newRestarted(t *testing.T, lines string) *restarted {
 }
 
 func startRestarted(r *restarted) *restarted {
-	r.dir = memoryDir(r.t)
+	if r.dir == "" {
+		r.dir = memoryDir(r.t)
+	}
 	r.begin()
 	r.cluster.start()
 	return r
