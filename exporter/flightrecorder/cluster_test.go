@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -88,38 +85,17 @@ func (c *cluster) changeOf(kind event.Kind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	uid := uidOf(kind, c.IntN(12))
-	before, known := c.objects[uid]
 	switch {
-	case !known:
+	case c.objects[uid] == nil:
 		c.objects[uid] = c.write(kind, uid)
 		c.send(kind, event.Added, c.objects[uid], "")
 	case kind != event.KindLease && c.IntN(5) == 0:
 		delete(c.objects, uid)
-		c.version++
-		c.send(kind, event.Deleted, withVersion(before, fmt.Sprint(c.version)), "") // a deletion has a version, too
+		c.send(kind, event.Deleted, c.write(kind, uid), "") // a deletion has a version, too
 	default:
 		c.objects[uid] = c.write(kind, uid)
 		c.send(kind, event.Modified, c.objects[uid], "")
 	}
-}
-
-// withVersion returns a copy of an object with another resourceVersion.
-func withVersion(object event.Object, version string) event.Object {
-	switch o := object.(type) {
-	case *event.Node:
-		changed := *o
-		changed.ResourceVersion = version
-		return &changed
-	case *event.Workload:
-		changed := *o
-		changed.ResourceVersion = version
-		return &changed
-	case *event.Pod:
-		changed := *o
-		changed.ResourceVersion = version
-		return &changed
-	}
-	panic("unexpected object")
 }
 
 // api lists the objects as the API server would.
@@ -145,19 +121,6 @@ func files(t *testing.T, dir string) []string {
 		t.Fatal(err)
 	}
 	return all
-}
-
-// sizeOf returns the size of the recordings in a directory.
-func sizeOf(t *testing.T, dir string) (size int64) {
-	t.Helper()
-	for _, name := range files(t, dir) {
-		info, err := os.Stat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size += info.Size()
-	}
-	return size
 }
 
 // withoutRaceDetector skips a test that runs in virtual time, one goroutine after the other, and takes long with the race
@@ -188,15 +151,9 @@ func run(t *testing.T, s flightrecorder.Settings) (r *flightrecorder.Recorder, s
 	}
 }
 
-func read(t *testing.T, dir string, from, to time.Time) []event.Event {
+func read(t *testing.T, dir string, from, to time.Time) (all []event.Event) {
 	t.Helper()
 	events, err := flightrecorder.Read(t.Context(), dir, from, to)
-	return collect(t, events, err)
-}
-
-// collect returns the events of a sequence.
-func collect(t *testing.T, events iter.Seq2[event.Event, error], err error) (all []event.Event) {
-	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,26 +164,4 @@ func collect(t *testing.T, events iter.Seq2[event.Event, error], err error) (all
 		all = append(all, ev)
 	}
 	return all
-}
-
-// checkState checks that events begin with lists of exactly the objects in want. It returns the events after the lists.
-func checkState(t *testing.T, got []event.Event, want map[event.UID]event.Object) (rest []event.Event) {
-	t.Helper()
-	listed, synced := map[event.UID]event.Object{}, 0
-	for i, ev := range got {
-		switch ev.Type {
-		case event.Listed:
-			listed[ev.Object.Metadata().UID] = ev.Object
-		case event.Synced:
-			synced++
-		}
-		if synced == len(kinds) {
-			rest = got[i+1:]
-			break
-		}
-	}
-	if !reflect.DeepEqual(listed, want) {
-		t.Errorf("the state has %d objects that differ from the %d of the cluster", len(listed), len(want))
-	}
-	return rest
 }

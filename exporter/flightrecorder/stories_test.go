@@ -179,7 +179,9 @@ func (n *narrator) event(sign string) event.Event {
 	case sign == "v":
 		ev.Kind, ev.Type, ev.Object = event.KindCluster, event.Listed, &event.Cluster{Version: "v1.37.2"}
 	case sign == "0":
-		ev.Type, ev.Object = event.Modified, withVersion(n.node("a"), "1")
+		old := n.node("a")
+		old.ResourceVersion = "1"
+		ev.Type, ev.Object = event.Modified, old
 	case ev.Type == 0:
 		if ev.Type = event.Listed; name != sign {
 			ev.Type = event.Modified
