@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/track"
-	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 )
 
 // outage is a story about nodes that fall silent, in virtual time. The grace period is 40 s. Each node renews its Lease
@@ -104,6 +102,13 @@ func (s *outage) taint(name string) *outage {
 	return s
 }
 
+// adds adds a node that has not been Ready yet.
+func (s *outage) adds(name string) *outage {
+	s.nodes[name] = &event.Node{Meta: event.Meta{UID: event.ParseUID(name), Name: name}, Ready: &event.Condition{Status: event.StatusFalse}}
+	s.apply(event.Added, event.KindNode, s.nodes[name])
+	return s
+}
+
 func (s *outage) deletes(name string) *outage {
 	s.apply(event.Deleted, event.KindNode, s.nodes[name])
 	delete(s.nodes, name)
@@ -167,18 +172,8 @@ func TestClassesOfNodes(t *testing.T) {
 	s = begin("Counting starts during a period and a silence", 4).until(95).falls("node-1").until(60).until(133).turns("node-1", event.StatusUnknown).until(150).show("before")
 	s.tracker.StartCounting(s.at(s.now))
 	s.show("counters start").until(200).show("50 s later").returns("node-1").until(210).show("back")
-	golden(t, "testdata/classes.txt", strings.TrimPrefix(text.String(), "\n"))
-}
 
-// TestANewNodeIsInNoPeriodBeforeItsFirstReady adds a node that is not Ready for a minute.
-func TestANewNodeIsInNoPeriodBeforeItsFirstReady(t *testing.T) {
-	s := newOutage(t, &strings.Builder{}, 1).until(10)
-	s.nodes["new"] = &event.Node{Meta: event.Meta{UID: event.ParseUID("new"), Name: "new"}, Ready: &event.Condition{Status: event.StatusFalse}}
-	s.apply(event.Added, event.KindNode, s.nodes["new"])
-	s.until(70).turns("new", event.StatusTrue).until(80)
-	all := s.tracker.Nodes(s.at(80), nil)
-	i := slices.IndexFunc(all, func(n nodes.Node) bool { return n.Name == "new" })
-	if n := all[i]; n.Unplanned.Count != 0 || n.Unplanned.Time != 0 || n.Turned[event.StatusTrue] != 1 {
-		t.Errorf("%+v", n)
-	}
+	s = begin("A new node is not Ready for a minute, and then again", 1).until(10).adds("node-1").until(70).turns("node-1", event.StatusTrue).until(80).show("Ready")
+	s.turns("node-1", event.StatusFalse).until(90).show("not Ready")
+	golden(t, "testdata/classes.txt", strings.TrimPrefix(text.String(), "\n"))
 }
