@@ -84,10 +84,11 @@ func TestAListHasTheFirstStepOfEachIncidentAndNothingBelow(t *testing.T) {
 	}
 }
 
-// TestNoElementsShareAnID uses two replays of the same recording, whose incidents have the same IDs.
-func TestNoElementsShareAnID(t *testing.T) {
+// TestIDsOfElements checks that no elements share an ID, and that each link within a page has a target. It uses two replays
+// of the same recording, whose incidents have the same IDs.
+func TestIDsOfElements(t *testing.T) {
 	s := serverOf(t, clusterOf("one", lostNode("web"), at(60)), clusterOf("two", lostNode("web"), at(60)))
-	for _, path := range []string{"/flaps", "/flaps?cluster=two"} {
+	for _, path := range []string{"/flaps", "/flaps?cluster=two", "/flaps?bad", "/flaps?id=gone", "/flaps?page=9"} {
 		_, page := get(t, s, path, nil)
 		seen := map[string]bool{}
 		for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
@@ -95,6 +96,11 @@ func TestNoElementsShareAnID(t *testing.T) {
 				t.Errorf("%s: two elements have the ID %s", path, id[1])
 			}
 			seen[id[1]] = true
+		}
+		for _, link := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			if !seen[link[1]] {
+				t.Errorf("%s: the link to #%s leads nowhere", path, link[1])
+			}
 		}
 	}
 }

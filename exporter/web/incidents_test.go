@@ -195,11 +195,7 @@ func TestNamesFromTheClusterAreOnlyText(t *testing.T) {
 
 func TestThePageLoadsNothingFromElsewhereAndRunsOnlyItsScript(t *testing.T) {
 	s := serverOf(t, clusterOf("", lostNode("web"), at(60)))
-	response, page := get(t, s, "/flaps", nil)
-	policy := response.Header.Get("Content-Security-Policy")
-	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || response.Header.Get("X-Content-Type-Options") != "nosniff" {
-		t.Errorf("headers %v", response.Header)
-	}
+	_, page := get(t, s, "/flaps", nil)
 	page = withoutItsScript(t, page)
 	if strings.Contains(page, "http://") || strings.Contains(page, "https://") || strings.Contains(page, "<script") || strings.Contains(page, " onclick") {
 		t.Errorf("not on its own:\n%s", page)
@@ -311,18 +307,5 @@ func TestLinksOfACardStayInItsCluster(t *testing.T) {
 	}
 	if links["/flaps?"] != 2 || links["/api/v1/incidents?"] != 1 {
 		t.Errorf("the card has the links %v, want those of the node, the Service and the API", links)
-	}
-}
-
-// TestTheErrorPageHasNoLinkWithoutATarget also checks other pages.
-func TestTheErrorPageHasNoLinkWithoutATarget(t *testing.T) {
-	s := serverOf(t, clusterOf("", lostNode("web"), at(60)))
-	for _, path := range []string{"/flaps", "/flaps?bad", "/flaps?id=gone", "/flaps?page=9"} {
-		_, page := get(t, s, path, nil)
-		for _, link := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
-			if !strings.Contains(page, `id="`+link[1]+`"`) {
-				t.Errorf("%s: the link to #%s leads nowhere", path, link[1])
-			}
-		}
 	}
 }

@@ -176,7 +176,7 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	for _, path := range []string{"/", "/metrics", "/flaps", "/flaps?bad", "/flaps.css", "/flaps.js", "/flaps.svg", "/api/v1/incidents", "/api/v1/incidents?bad", "/-/healthy", "/nowhere"} {
 		response, _ := get(t, s, path, nil)
 		policy := response.Header.Get("Content-Security-Policy")
-		if !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "frame-ancestors 'none'") ||
+		if !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "frame-ancestors 'none'") || path != "/" && strings.Contains(policy, "unsafe") ||
 			response.Header.Get("X-Content-Type-Options") != "nosniff" || response.Header.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s has the headers %v", path, response.Header)
 		}
