@@ -19,7 +19,7 @@ const lostNode = incidentsDir + "1-heartbeat-loss.jsonl.gz"
 // TestIncidentsOfARecording checks that a recording is printed like the kubeflap instance that replayed it.
 func TestIncidentsOfARecording(t *testing.T) {
 	for name, args := range map[string][]string{
-		"one.txt": {lostNode}, "full.txt": {lostNode, "d2218d71"}, "wide.txt": {lostNode, "-o=wide"}, "json.txt": {"d2218d71", lostNode, "-o=json"},
+		"one.txt": {lostNode}, "full.txt": {lostNode, "d2218d71"}, "wide.txt": {lostNode, "-o=wide"},
 		"one.json": {lostNode, "-o=json"}, "one.md": {lostNode, "-o=markdown"}, "several.md": {incidentsDir + "4-endpoints-reset.jsonl.gz", "-o=markdown"},
 		"stall.md": {incidentsDir + "2-control-plane-stall.jsonl.gz", "d47a", "-o=markdown"},
 	} {

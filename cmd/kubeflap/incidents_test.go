@@ -79,8 +79,7 @@ func TestIncidentsOfARunningKubeflap(t *testing.T) {
 	id := regexp.MustCompile(`[0-9a-f]{16}`).FindString(must(t, "incidents", "--url", one, "-o", "wide"))
 	for name, args := range map[string][]string{
 		"one": {"--url", one}, "full": {"--url", one + "/", id[:8]}, "wide": {"--url", one, "--output=wide"},
-		"json": {"--url", one, "-o", "json", id},
-		"all":  {"--url", all}, "stall": {"--url", all, "--url.cluster=2-control-plane-stall", "--output=wide"},
+		"all": {"--url", all}, "stall": {"--url", all, "--url.cluster=2-control-plane-stall", "--output=wide"},
 	} {
 		golden(t, "testdata/incidents/"+name+".txt", must(t, append([]string{"incidents"}, args...)...))
 	}
@@ -97,7 +96,8 @@ func must(t *testing.T, args ...string) string {
 }
 
 func TestIncidentsAsDocumentsAreWhatTheAPIAnswers(t *testing.T) {
-	url := serveIncidents(t, incidentsDir+"4-endpoints-reset.jsonl.gz")
+	const file = incidentsDir + "4-endpoints-reset.jsonl.gz"
+	url := serveIncidents(t, file)
 	response, err := http.Get(url + api.Path)
 	if err != nil {
 		t.Fatal(err)
@@ -112,11 +112,13 @@ func TestIncidentsAsDocumentsAreWhatTheAPIAnswers(t *testing.T) {
 	}
 	equalJSON(t, "the document", all, want)
 	for _, x := range want.Incidents {
-		var got incident.Incident
-		if err := json.Unmarshal([]byte(must(t, "incidents", x.ID, "--url", url, "-o=json")), &got); err != nil {
-			t.Fatal(err)
+		for _, from := range []string{"--url=" + url, file} {
+			var got incident.Incident
+			if err := json.Unmarshal([]byte(must(t, "incidents", x.ID, from, "-o=json")), &got); err != nil {
+				t.Fatal(err)
+			}
+			equalJSON(t, x.ID, got, x)
 		}
-		equalJSON(t, x.ID, got, x)
 	}
 }
 
