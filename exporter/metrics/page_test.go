@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,53 +167,27 @@ func blocks(t *testing.T, format expfmt.Format, written []byte) map[string][]str
 	return found
 }
 
+const labelPattern = `[a-z_]+="(?:[^"\\]|\\.)*"`
+
+var (
+	labelPair  = regexp.MustCompile(labelPattern)
+	seriesLine = regexp.MustCompile(`^([a-z_:]+)(?:\{(` + labelPattern + `(?:,` + labelPattern + `)*)\})? (\S+)$`)
+)
+
 // canonical returns a line with sorted labels and a canonical number.
 func canonical(t *testing.T, line string) string {
 	t.Helper()
-	end := strings.LastIndexByte(line, ' ')
-	value, err := strconv.ParseFloat(line[end+1:], 64)
+	found := seriesLine.FindStringSubmatch(line)
+	if found == nil {
+		t.Fatalf("%q is not a series", line)
+	}
+	value, err := strconv.ParseFloat(found[3], 64)
 	if err != nil {
 		t.Fatalf("%q does not end in a number", line)
 	}
-	name, rest, labelled := strings.Cut(line[:end], "{")
-	var labels []string
-	if inside, closed := strings.CutSuffix(rest, "}"); closed {
-		labels = labelsIn(t, inside)
-	} else if labelled {
-		t.Fatalf("%q has labels without an end", line)
-	}
-	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_:") != "" {
-		t.Fatalf("%q is not a series", line)
-	}
+	labels := labelPair.FindAllString(found[2], -1)
 	slices.Sort(labels)
-	return name + strings.Join(labels, ",") + " " + strconv.FormatFloat(value, 'g', -1, 64)
-}
-
-// labelsIn splits the labels between braces.
-func labelsIn(t *testing.T, text string) (labels []string) {
-	t.Helper()
-	for text != "" {
-		end := strings.Index(text, `="`) + 2
-		if end < 3 || strings.Trim(text[:end-2], "abcdefghijklmnopqrstuvwxyz_") != "" {
-			t.Fatalf("%q is not a label", text)
-		}
-		for end < len(text) && text[end] != '"' {
-			if text[end] == '\\' {
-				end++
-			}
-			end++
-		}
-		if end >= len(text) {
-			t.Fatalf("%q has no end", text)
-		}
-		labels = append(labels, text[:end+1])
-		rest, more := strings.CutPrefix(text[end+1:], ",")
-		if more == (rest == "") {
-			t.Fatalf("%q is not followed by another label", text)
-		}
-		text = rest
-	}
-	return labels
+	return found[1] + strings.Join(labels, ",") + " " + strconv.FormatFloat(value, 'g', -1, 64)
 }
 
 func messages(t *testing.T, written []byte) map[string][]string {
