@@ -46,30 +46,6 @@ func TestRecordingIsReadableText(t *testing.T) {
 	}
 }
 
-func TestFileIsCompressedByItsName(t *testing.T) {
-	for name, magic := range map[string]string{"plain.jsonl": `{"kubeflap"`, "small.jsonl.gz": "\x1f\x8b"} {
-		path := filepath.Join(t.TempDir(), name)
-		w, err := Create(path, Header{Title: name})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.Write(lease(1)), w.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if content, _ := os.ReadFile(path); !strings.HasPrefix(string(content), magic) || int64(len(content)) != w.Size() {
-			t.Errorf("%s has %d bytes, want %d, and begins with %.12q", name, len(content), w.Size(), content)
-		}
-		r, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := read(t, r); len(got) != 1 || r.Header().Title != name {
-			t.Errorf("%s: read %+v and %v", name, r.Header(), got)
-		}
-		r.Close()
-	}
-}
-
 func TestExistingFileIsNotOverwritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "there.jsonl")
 	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
@@ -84,38 +60,44 @@ func TestExistingFileIsNotOverwritten(t *testing.T) {
 	}
 }
 
-// TestFlushedEventsAreReadable reads a recording whose writer is still open.
-func TestFlushedEventsAreReadable(t *testing.T) {
-	for _, name := range []string{"killed.jsonl", "killed.jsonl.gz"} {
+// TestFileIsCompressedByItsName reads a recording while its writer is still open, and after it was closed.
+func TestFileIsCompressedByItsName(t *testing.T) {
+	for name, magic := range map[string]string{"plain.jsonl": `{"kubeflap"`, "small.jsonl.gz": "\x1f\x8b"} {
 		path := filepath.Join(t.TempDir(), name)
-		w, err := Create(path, Header{})
+		w, err := Create(path, Header{Title: name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for second := range 3 {
-			if err := w.Write(lease(float64(second))); err != nil {
+		events := func() (n int, failure error) {
+			r, err := Open(path)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		r, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for _, readErr := range r.Events() {
-			if err = readErr; err == nil {
-				n++
+			defer r.Close()
+			for _, failure = range r.Events() {
+				if failure == nil {
+					n++
+				}
 			}
+			if r.Header().Title != name {
+				t.Errorf("%s: header %+v", name, r.Header())
+			}
+			return n, failure
 		}
-		if n != 3 || errors.Is(err, ErrCutShort) != strings.HasSuffix(name, ".gz") {
+		if err := errors.Join(w.Write(lease(0)), w.Write(lease(1)), w.Write(lease(2)), w.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := events(); n != 3 || errors.Is(err, ErrCutShort) != strings.HasSuffix(name, ".gz") {
 			t.Errorf("%s: %d events, error %v", name, n, err)
 		}
-		r.Close()
 		if err := w.Close(); err != nil {
-			t.Error(err)
+			t.Fatal(err)
+		}
+		if n, err := events(); n != 3 || err != nil {
+			t.Errorf("%s: %d events in the end, error %v", name, n, err)
+		}
+		if content, _ := os.ReadFile(path); !strings.HasPrefix(string(content), magic) || int64(len(content)) != w.Size() {
+			t.Errorf("%s has %d bytes, want %d, and begins with %.12q", name, len(content), w.Size(), content)
 		}
 	}
 }
