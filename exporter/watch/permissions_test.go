@@ -201,14 +201,3 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 		})
 	}
 }
-
-func TestStopBeforeTheServerAnswers(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *session) {
-		s.api.down = true
-		s.start()
-		s.stop()
-		if err := <-s.ran; err != nil {
-			t.Errorf("Run ended with %v", err)
-		}
-	})
-}

@@ -180,19 +180,22 @@ func TestEventsAfterAResumedWatch(t *testing.T) {
 }
 
 func TestStopWhileNothingAnswers(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *session) {
-		s.start()
-		s.api.crash()
-		time.Sleep(time.Minute)
-		stopped := time.Now()
-		s.stop()
-		if err := <-s.ran; err != nil {
-			t.Errorf("Run ended with %v", err)
-		}
-		if took := time.Since(stopped); took > 0 {
-			t.Errorf("Run went on for %s", took)
-		}
-	})
+	for _, answersFirst := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, s *session) {
+			s.api.down = !answersFirst
+			s.start()
+			s.api.crash()
+			time.Sleep(time.Minute)
+			stopped := time.Now()
+			s.stop()
+			if err := <-s.ran; err != nil {
+				t.Errorf("Run ended with %v", err)
+			}
+			if took := time.Since(stopped); took > 0 {
+				t.Errorf("Run went on for %s", took)
+			}
+		})
+	}
 }
 
 func TestVersionIsAskedForAgain(t *testing.T) {

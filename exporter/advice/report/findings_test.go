@@ -186,7 +186,6 @@ func TestNodes(t *testing.T) {
 		c    cluster
 		want []string
 	}{
-		{"one node is slow", clusterOf(50*s, ok, 30*s, ok), []string{tight, "warning nodes_slow"}},
 		{
 			"only the first few nodes are named", clusterOf(50*s, 30*s, 31*s, 32*s, 33*s, 34*s, 35*s, 36*s, ok, ok),
 			[]string{tight, "warning nodes_slow ... observed 7 of 9 nodes: node-7 (36s, until 2026-03-02 12:00 UTC), node-6 (35s, ... , and 2 more | ... ,node-1 "},
@@ -201,7 +200,6 @@ func TestNodes(t *testing.T) {
 		{"a shared path, 13 minutes ago", silent(52*s, verdict.SharedPath, verdict.NoReason, 3, 13*m), []string{"bad control_plane_late ... node-2 (3 times, up to 52s, the last until 2026-03-02 11:47 UTC)"}},
 		{"a silence of unknown length", silent(0, verdict.SharedPath, verdict.NoReason, 1, 5*m), []string{"bad control_plane_late ... node-2 (until 2026-03-02 11:55 UTC)"}},
 		{"a shared path within the grace period", silent(30*s, verdict.SharedPath, verdict.Late, 1, h), []string{"warning control_plane_late ... node-2 (30s, until 2026-03-02 11:00 UTC)"}},
-		{"a shared path, two days ago", silent(ok, verdict.SharedPath, verdict.NoReason, 1, 48*h), []string{"note control_plane_late ... until 2026-02-28 12:00 UTC)"}},
 		{"two days ago, and today", twoDaysApart, []string{"bad control_plane_late | nodes node-1 2026-03-02T11:00Z", "note control_plane_late | nodes node-2 2026-02-28T12:00Z"}},
 		{"the controller manager, hours ago", silent(ok, verdict.ControllerManager, verdict.NoReason, 1, 5*h), []string{"bad controller_manager_slow ... until 2026-03-02 07:00 UTC ... heartbeats of node-2 were on time"}},
 		{"a silent node that was left Ready", silent(3*m, verdict.ControllerManager, verdict.LeftReady, 1, 5*h), []string{"bad controller_manager_slow ... node-2 (3m, until ... Then check the machine, the network and the kubelet of node-2"}},
@@ -214,7 +212,6 @@ func TestNodes(t *testing.T) {
 		{"a late heartbeat, hours ago", silent(30*s, verdict.Node, verdict.Late, 2, 5*h), nil},
 		{"three late heartbeats", silent(30*s, verdict.Node, verdict.Late, 3, 5*h), []string{"warning nodes_slow ... node-2 (3 times, up to 30s, the last until 2026-03-02 07:00 UTC)"}},
 		{"a late heartbeat just now", silent(30*s, verdict.Node, verdict.Late, 1, m), []string{"warning nodes_slow ... node-2 (30s, "}},
-		{"down, hours ago", silent(5*m, verdict.Node, verdict.Down, 1, 5*h), []string{"warning nodes_silent ... node-2 (5m, until 2026-03-02 07:00 UTC)"}},
 		{"an upgrade, hours ago", silent(ok, verdict.Node, verdict.Upgraded, 1, 5*h), []string{"warning kubelets_upgraded ... until 2026-03-02 07:00 UTC"}},
 		{"a clock that was set back, hours ago", silent(ok, verdict.Node, verdict.ClockSetBack, 1, 5*h), []string{"warning clocks_set_back ... until 2026-03-02 07:00 UTC"}},
 		{"a reboot in an incident of the node", silent(ok, verdict.Node, verdict.Rebooted, 1, 5*h), nil},
