@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // TestALaterIncidentDoesNotContinueARecoveredOne restarts kubeflap long after a node has recovered, when the node is
@@ -157,53 +155,6 @@ func TestCountersBeginAtZero(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestIncidentsThatBeganBeforeTheRecording restarts kubeflap with recordings that begin while incidents are ongoing. What
-// the lists at the beginning of the recordings show must keep its ID and its start.
-func TestIncidentsThatBeganBeforeTheRecording(t *testing.T) {
-	withoutRaceDetector(t)
-	for _, x := range watchedStories(t) {
-		t.Run(x.name, func(t *testing.T) {
-			t.Parallel()
-			end := x.expected[len(x.expected)-1].at
-			for i := range few(12, 2) {
-				r := startRestarted(&restarted{t: t, cluster: x.cluster(), size: 500})
-				r.runUntil(math.Floor(end * (float64(i) + 0.5) / 12))
-				want := r.incidents()
-				r.beginSegment()
-				r.runUntil(r.cluster.second() + 15) // the clocks of nodes are known after their first heartbeats
-				r.stops = true
-				r.restart(r.cluster.second() + 5)
-				r.runUntil(r.cluster.second() + 10)
-				for _, x := range want {
-					if x.State != incident.StateOngoing && x.State != incident.StatePending {
-						continue
-					}
-					switch y, ok := r.pipeline.cluster("").Incident(x.ID); {
-					case !ok && r.cluster.lists(x):
-						t.Errorf("at %g: missing: %s", r.cluster.second(), described(x))
-					case ok && y.ID == x.ID && !y.Start.Equal(x.Start) && y.State == incident.StateOngoing:
-						t.Errorf("at %g: got %s, want %s", r.cluster.second(), described(y), described(x))
-					}
-				}
-				r.kill()
-			}
-		})
-	}
-}
-
-// lists reports whether lists of all objects and the heads of segments show that an incident is ongoing. They do not show
-// silent nodes that are still Ready or were deleted, nor that nodes are marked again and again, nor that somebody removed
-// pod addresses from Endpoints.
-func (s *fakeCluster) lists(x incident.Incident) bool {
-	for _, n := range s.nodes {
-		if slices.Contains(x.Nodes, n.Name) && (n.gone || n.Ready.Status != event.StatusUnknown) {
-			return false
-		}
-	}
-	withdrawn := slices.ContainsFunc(x.Evidence, func(e incident.Evidence) bool { return strings.Contains(e.Text, "removed from Endpoints") })
-	return x.Verdict != verdict.GracePeriod && !withdrawn
 }
 
 // TestAHeadThatIsWrittenLate checks that a head does not contain what happened after the beginning of its segment.
