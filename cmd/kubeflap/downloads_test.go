@@ -70,16 +70,6 @@ func metricsOf(t *testing.T, args ...string) string {
 	return inOrder(t, out)
 }
 
-func TestReplayOfADirectory(t *testing.T) {
-	dir := recordedIn(t, story)
-	if metricsOf(t, dir) != metricsOf(t, story) {
-		t.Error("the directory and the recording give other metrics")
-	}
-	if metricsOf(t, "--to=2026-03-01T12:00:20Z", dir) == metricsOf(t, story) {
-		t.Error("--to changes nothing")
-	}
-}
-
 func TestRecordingsNeedAuthentication(t *testing.T) {
 	for name, test := range map[string]struct{ config, want string }{
 		"a password":               {onePassword, ""},
