@@ -16,14 +16,12 @@ users: [{name: u, user: {token: t}}, {name: v, user: {token: w}}]
 contexts: [{name: near, context: {cluster: c, user: u}}, {name: far, context: {cluster: d, user: v, namespace: shop}}]
 `
 
-// write writes a kubeconfig with this current context, or without one if current is empty.
-func write(t *testing.T, current string) string {
+const inNear, inNone = "current-context: near\n", "current-context: gone\n"
+
+// write writes a kubeconfig.
+func write(t *testing.T, text string) (file string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "config")
-	text := kubeconfig
-	if current != "" {
-		text += "current-context: " + current + "\n"
-	}
+	file = filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +29,7 @@ func write(t *testing.T, current string) string {
 }
 
 func TestLoadConfig(t *testing.T) {
-	file, contextless := write(t, "near"), write(t, "")
+	file, contextless := write(t, kubeconfig+inNear), write(t, kubeconfig)
 	for _, c := range []struct {
 		name, environment                 string
 		choice                            Choice
@@ -63,23 +61,8 @@ func TestLoadConfig(t *testing.T) {
 }
 
 func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
-	file, contextless, dangling := write(t, "near"), write(t, ""), write(t, "gone")
-	empty := filepath.Join(t.TempDir(), "empty")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	// tokenless returns a kubeconfig whose users have a token file that does not exist.
-	tokenless := func(current string) string {
-		path := write(t, current)
-		text, err := os.ReadFile(path)
-		if err == nil {
-			err = os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "token: t", "tokenFile: /no-such-token")), 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	file, contextless, dangling, empty := write(t, kubeconfig+inNear), write(t, kubeconfig), write(t, kubeconfig+inNone), write(t, "")
+	tokenless := strings.ReplaceAll(kubeconfig, "token: t", "tokenFile: /no-such-token") // the file does not exist
 	for _, c := range []struct {
 		name, environment string
 		choice            Choice
@@ -92,8 +75,8 @@ func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
 		{"no current context", contextless, Choice{}, contextless + " has no current context; choose one with --context: far, near", false},
 		{"the current context", dangling, Choice{}, `context was not found for specified context: gone`, false},
 		{"the context", file, Choice{Context: "z"}, "--context=z: the kubeconfig " + file + " has only far, near", false},
-		{"not the context", tokenless(""), Choice{Context: "near"}, "no-such-token", false},
-		{"not the context, although the current one is missing", tokenless("gone"), Choice{Context: "near"}, "no-such-token", false},
+		{"not the context", write(t, tokenless), Choice{Context: "near"}, "no-such-token", false},
+		{"not the context, although the current one is missing", write(t, tokenless+inNone), Choice{Context: "near"}, "no-such-token", false},
 		{"the cluster", file, Choice{Cluster: "z"}, "--cluster=z: the kubeconfig " + file + " has only c, d", false},
 		{"the user", file, Choice{User: "z"}, "--user=z: the kubeconfig " + file + " has only u, v", false},
 	} {
@@ -119,13 +102,9 @@ func TestLoadConfigLooksForTheCredentialPlugin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			user := c.user + "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, " + c.plugin + "}"
-			file := filepath.Join(t.TempDir(), "config")
 			text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: eks, clusters: [{name: c, cluster: {server: "https://kube.test"}}],
 				contexts: [{name: eks, context: {cluster: c, user: u}}], users: [{name: u, user: {%s}}]}`, user)
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			_, err := LoadConfig(Choice{Kubeconfig: file}, "")
+			_, err := LoadConfig(Choice{Kubeconfig: write(t, text)}, "")
 			if c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
