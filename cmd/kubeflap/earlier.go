@@ -14,6 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
@@ -114,6 +115,9 @@ func firstToResume(segments []flightrecorder.Segment, newest head, end time.Time
 	for _, s := range slices.Backward(segments[:len(segments)-1]) {
 		size += s.Size
 		h, err := headOf(s)
+		if errors.Is(err, recording.ErrEmpty) || errors.Is(err, recording.ErrCutShort) {
+			continue // its process was killed before it recorded anything
+		}
 		if !first.Begins.After(from) || size > maxResumedSize || err != nil || !h.matches(newest.scope) {
 			break
 		}

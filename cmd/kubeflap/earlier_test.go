@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -74,6 +75,8 @@ func TestWhereTheReplayBegins(t *testing.T) {
 		"another namespace":                               {since(0, scope{"", "bank"}, scope{"", "bank"}), scope{"", "shop"}, nil, 0, errOtherCluster},
 		"the last segment is damaged":                     {since(0, a, a), a, []int{47}, 45, nil},
 		"the segment that began two hours ago is damaged": {since(0, a, a), a, []int{46}, 47, nil},
+		// A process that was killed before it recorded anything leaves such a segment.
+		"the segment that began two hours ago is empty": {since(0, a, a), a, []int{-46}, 45, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +89,11 @@ func TestWhereTheReplayBegins(t *testing.T) {
 				t.Fatalf("%d segments, %v", len(files), err)
 			}
 			for _, hour := range c.damaged {
-				write(t, files[hour], "no recording")
+				if hour >= 0 {
+					write(t, files[hour], "no recording")
+				} else if err := os.Truncate(files[-hour], 10); err != nil {
+					t.Fatal(err)
+				}
 			}
 			found, err := findEarlier(t.Context(), dir, c.watched)
 			if !errors.Is(err, c.err) || err == nil && c.err != nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,7 +97,7 @@ func TestKill(t *testing.T) {
 		p.kill()
 		p.reported(reported)
 		if t.Failed() {
-			t.Fatalf("after %d kills", round)
+			t.Fatalf("after %d kills and %d incidents; log:\n%s", round, len(reported), strings.Join(p.logged("level="), "\n"))
 		}
 	}
 	expectReadable(t, dir)
