@@ -39,7 +39,7 @@ const (
 	perService        = "per Service"
 	perServiceClass   = "per Service and class"
 	perResource       = "per watched resource"
-	perWatch          = "per resource that is or must be watched. Absent for resources that the cluster lacks, and for Nodes and Leases with --namespace without permission"
+	perWatch          = "per resource that is or must be watched. Absent for resources that the cluster lacks. With --namespace, also absent for Nodes and Leases that are not permitted"
 	perPodNamespace   = "per namespace with pods"
 	whileLeasesKnown  = "per Node, unless Leases are forbidden"
 	ifManuallyManaged = "per Service that has or had manually managed addresses"

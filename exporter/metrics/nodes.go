@@ -111,7 +111,7 @@ func silenceRow() row {
 	return start.row(gauge("kubeflap_node_silence_start_timestamp_seconds",
 		"Unix time of the last heartbeat before a node's ongoing silence, once the silence is longer than the grace period. 0 if the node has no silence of this class any more. "+
 			"The class is planned (an announced departure), own or shared (from the verdict), undecided (no verdict), or deleted.",
-		"per silent Node. A previous class is 0 for an hour, and then absent. The class deleted is shown for 10 minutes", "node", "class"),
+		"per silent Node, and for an hour after the silence ends or changes its class. The class deleted is shown for 10 minutes", "node", "class"),
 		func(to *Scrape, x *silence.Start) { to.sample(seconds(x.Began), x.Class.String()) })
 }
 

@@ -38,14 +38,14 @@ This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` 
 - A counter starts at 0 when kubeflap first sees its object, and is removed when the object is deleted. The counters of a namespace are removed an hour
   after its last pod or Service is deleted.
 - A series with a ` + "`cause`" + ` label starts at its first count instead of at 0, so ` + "`increase()`" + ` misses that count. To count losses,
-  use ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `. Of the classes, only ` + "`unplanned`" + ` starts at 0.
+  use ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `. With a ` + "`class`" + ` label, only ` + "`unplanned`" + ` starts at 0.
 - Times are in seconds. Histograms are native and classic.
 - All metrics are stable, unless marked as experimental: within a major version, they keep their name, labels and meaning.
 - Replicas expose the same series. Merge counters and states with ` + "`max by`" + `, and start times with ` + "`min by`" + `.
 - ` + "`/metrics` also has `kubeflap_build_info`, `go_*` and `process_*`" + `. Pods, IPs and UIDs are never labels.
 
-Heartbeats are renewed Leases, or status reports in a cluster without Leases. Their age counts from when kubeflap saw them. In the initial
-list, it counts by the Node's clock, and is absent for 12 s if it exceeds the grace period. The optional Leases of the control plane have no ` + "`kubeflap_watch_*`" + ` series.
+Heartbeats are renewed Leases, or status reports in a cluster without Leases. Their age counts from when kubeflap saw them. In
+the initial list, the age uses the Node's clock. If it exceeds the grace period, the metric is absent for 12 s. The optional Leases of the control plane have no ` + "`kubeflap_watch_*`" + ` series.
 
 ## Classes
 
@@ -54,8 +54,8 @@ A lost address and an outage of a Service (a period without a ready address) eac
 | class | meaning |
 | --- | --- |
 | ` + "`unplanned`" + ` | nothing below explains it. An outage begins as unplanned, unless kubeflap saw the explanation before |
-| ` + "`planned`" + ` | the [departure](verdicts.md#announced-departures) of the node was announced before, or the pod was evicted through the Eviction API from a cordoned node, or its owner was scaled down in the 10 minutes before. Then, at most as many pods count as replicas were removed |
-| ` + "`rollout`" + ` | the pods' owner deleted the pod, and pods with another ` + "`pod-template-hash` or `controller-revision-hash`" + ` appeared, or the owner's template changed in the 10 minutes before |
+| ` + "`planned`" + ` | one of these happened before: the [departure](verdicts.md#announced-departures) of the node was announced; the Eviction API evicted the pod from a cordoned node; its owner was scaled down in the last 10 minutes. A scale-down explains one pod per removed replica |
+| ` + "`rollout`" + ` | the pods' owner deleted the pod during an update: pods with another ` + "`pod-template-hash` or `controller-revision-hash`" + ` appeared; or, in the 10 minutes before, the owner's template changed |
 | ` + "`scaled_to_zero`" + ` | the pods' owners want no pods. Only known if kubeflap can watch Deployments and StatefulSets |
 | ` + "`found`" + ` | the Service had no ready address when kubeflap started. Not counted as an outage |
 

@@ -94,7 +94,7 @@ func (c *Collector) outageRows() []row {
 			}),
 		start.row(gauge("kubeflap_service_outage_start_timestamp_seconds",
 			"Unix time at which the ongoing outage of the Service began. It is 0 once the outage has ended, its class has changed, or the Service was deleted.",
-			"per Service and class of an outage that is ongoing or ended in the last hour, unless the watch of Services or of their addresses has been broken for 90 s", "namespace", "service", "class"),
+			"per Service and class, during an outage and for an hour after it. Absent once the watch of Services or addresses has been broken for 90 s", "namespace", "service", "class"),
 			func(to *Scrape, x *services.OutageStart) {
 				if x.Start.IsZero() {
 					to.sample(0, x.Class.String())
@@ -160,7 +160,7 @@ func (c *Collector) writerRows() []row {
 // staleReadds returns the metric of clients that batch endpoint updates. It has the two shortest windows.
 func staleReadds(service kind[services.Service]) row {
 	return service.row(counter("kubeflap_service_stale_readds_total",
-		"Addresses that a client with this batching window would have put back into rotation although the container was being replaced or already gone. Counted at most once per in-place image change, and only until the pod is Ready with the new container (at most 2 minutes). Assumes that the program that performs the update has removed the address from the load balancer.",
+		"Addresses that a simulated client with this batching window put back into rotation while the container was being replaced or already gone. Each address counts at most once per in-place image change. It counts until the pod is Ready with the new container, for at most 2 minutes. Assumes that the updater has removed the address from the load balancer.",
 		"per window (0s, 2s) and Service that has pods", "namespace", "service", "window"), func(to *Scrape, x *services.Service) {
 		for i, n := range x.StaleReadds[:2] {
 			to.sampleIf(x.HasPods || n > 0, float64(n), [...]string{"0s", "2s"}[i])
