@@ -14,7 +14,7 @@ type Figure string
 const (
 	SyncedWall   Figure = "Time until synced"
 	SyncedCPU    Figure = "CPU until synced"
-	RestMemory   Figure = "Memory at rest, after startup"
+	RestMemory   Figure = "Memory at rest"
 	RestCPU      Figure = "CPU per minute at rest"
 	EventCPU     Figure = "CPU per 1,000 events"
 	Scraped      Figure = "Scrape, median"
