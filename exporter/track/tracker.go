@@ -233,7 +233,7 @@ func (t *parts) advance(to time.Time) {
 	t.nodes.CountLate(to)
 }
 
-// settleDue does what is due by `to`: for example, it determines why addresses lost readiness whose wait for evidence ends. It
+// settleDue does what is due by `to`. For example, it settles the cause of a lost address if the wait for evidence is over. It
 // works in chronological order, so the times of queries do not affect the results.
 func (t *parts) settleDue(to time.Time) {
 	for due, do := t.watches.Due(to); do != nil; due, do = t.watches.Due(to) {

@@ -50,8 +50,8 @@ func watchFaults(release cluster.Release) (all []Scenario) {
 			blind: watched(), lasts: 2 * time.Minute,
 			begin: func(l *Lab) { l.Proxy.EndWatches(true) }, end: func(l *Lab) { l.Proxy.EndWatches(false) },
 		},
-		// Two API servers, of which the one that only kubeflap uses is disconnected from etcd. kubeflap cannot see that the
-		// nodes are healthy until its watches work again.
+		// kubeflap has an API server of its own, which loses its connection to etcd. Until its watches work again, kubeflap
+		// cannot see that the nodes are healthy.
 		{
 			name: "etcd-unreachable", summary: "the API server that kubeflap uses cannot reach etcd, while all others use another API server",
 			blind: watched(), lasts: 2 * time.Minute, ownServer: true,
