@@ -37,6 +37,8 @@ func TestRefused(t *testing.T) {
 		{`data: {age: 0s}`, "'/data/age': '0s' does not match pattern"},
 		{`extraArgs: [--web.enable-recordings]`, "kubeflap only serves recordings to authenticated clients"},
 		{`{extraArgs: [--web.enable-recordings], webConfig: {content: {tls_server_config: {cert_file: /c, key_file: /k}}}}`, "kubeflap only serves recordings to authenticated clients"},
+		{`{extraArgs: [--web.enable-recordings], webConfig: {existingSecret: w}, data: {enabled: false}}`, "--web.enable-recordings needs data.enabled"},
+		{`{extraArgs: [--web.enable-recordings=true], webConfig: {existingSecret: w}}`, "--web.enable-recordings takes no value"},
 		{`extraArgs: [--data.dir=/elsewhere]`, "extraArgs: --data.dir has its own value"},
 		{`webConfig: {tls: true}`, "webConfig.tls is true, but neither webConfig.existingSecret nor webConfig.content.tls_server_config is set"},
 		{`extraArgs: [--log.level=debug]`, "extraArgs: --log.level has its own value"},

@@ -120,7 +120,13 @@ annotations:
 {{- end -}}
 {{- $login := or $v.webConfig.existingSecret $content.basic_auth_users (eq (dig "tls_server_config" "client_auth_type" "" $content) "RequireAndVerifyClientCert") -}}
 {{- if and (has "--web.enable-recordings" $v.extraArgs) (not $login) -}}
-  {{- fail "extraArgs: kubeflap only serves recordings to authenticated clients: set webConfig with basic_auth_users or client_auth_type, or remove --web.enable-recordings" -}}
+  {{- fail "extraArgs: kubeflap only serves recordings to authenticated clients: set webConfig with basic_auth_users or client_auth_type: RequireAndVerifyClientCert, or remove --web.enable-recordings" -}}
+{{- end -}}
+{{- if and (has "--web.enable-recordings" $v.extraArgs) (not $v.data.enabled) -}}
+  {{- fail "extraArgs: --web.enable-recordings needs data.enabled, because there are no recordings otherwise" -}}
+{{- end -}}
+{{- if join "\n" $v.extraArgs | contains "--web.enable-recordings=" -}}
+  {{- fail "extraArgs: --web.enable-recordings takes no value" -}}
 {{- end -}}
 {{- /* Another scope than that of the permissions and the rules would not fit, even if the values have none. */ -}}
 {{- range $own := append (include "kubeflap.args" . | fromYamlArray) "--namespace" -}}
