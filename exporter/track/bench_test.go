@@ -89,7 +89,7 @@ func BenchmarkBytesPerPod(b *testing.B) {
 func benchPod(i int) event.Object {
 	p := aPod(fmt.Sprintf("workload-%d-7d9c5b8f6-x%04d", i/15, i), ready, running("app:1", 0),
 		event.Container{Name: "sidecar", Image: "proxy:7", Ready: true})
-	p.Node, p.Namespace = fmt.Sprintf("node-%d", i%1000), fmt.Sprintf("namespace-%d", i%100)
+	p.Node, p.Namespace = fmt.Sprintf("node-%d", i%1000), fmt.Sprintf("namespace-%d", i/15%100)
 	p.Owner = fmt.Sprintf("ReplicaSet/workload-%d-7d9c5b8f6", i/15)
 	return p
 }

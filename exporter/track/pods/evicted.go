@@ -110,7 +110,7 @@ func (x *Pods) ShortTolerations(into []ShortTolerations) []ShortTolerations {
 		if p.short == 0 {
 			continue
 		}
-		name, after := p.namespace.Name, time.Duration(p.short-1)*time.Second
+		name, after := p.namespace().Name, time.Duration(p.short-1)*time.Second
 		if all[name] == nil {
 			all[name] = &ShortTolerations{Namespace: name, Shortest: after}
 		}

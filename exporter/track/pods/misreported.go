@@ -58,7 +58,7 @@ func (x *Pods) readyOnLost(counts map[Misreported]int) {
 	if len(lost) > 0 {
 		for _, p := range x.pods {
 			if node := p.node.Value(); p.IsReady() && lost[node] {
-				x.onLost[node][p.namespace.Name]++
+				x.onLost[node][p.namespace().Name]++
 			}
 		}
 	}

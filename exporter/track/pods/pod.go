@@ -1,6 +1,8 @@
 package pods
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"unique"
 
@@ -12,28 +14,27 @@ import (
 // text is a string that many objects share, such as the name of a node or an owner.
 type text = unique.Handle[string]
 
-// Pod is the stored state of a pod. Pods are the most numerous objects, so the fields are ordered to avoid padding.
+// Pod is the stored state of a pod. Pods are the most numerous objects, so the fields are ordered to avoid padding, and what
+// many pods have in common is stored once.
 type Pod struct {
-	ID event.UID
-	// `rest` is the pod's name. If afterOwner is set, the name begins with the owner's name, and `rest` holds only the
-	// remainder.
-	rest      string
-	namespace *namespace
-	node      text
-	owner     unique.Handle[owner]
+	ID       event.UID
+	template unique.Handle[template]
+	node     text
+	// `end` is the end of the pod's name, after template.begins, padded with zeros.
+	end [maxEnd]byte
 	// ReadyChangedAt is the time at which Ready last changed, or 0.
 	ReadyChangedAt event.Moment
-	containers     []container
 	// `past` is nil if nothing has happened to the pod.
 	past *past
 	// `services` lists the Services that are known to contain the pod.
-	services            *ServiceList
-	ready               event.Status
-	running, afterOwner bool
+	services *ServiceList
+	// `runs` holds what runs in the first containers, in the order of the spec, and moreRuns in the others.
+	runs     [2]run
+	moreRuns *[]run
+	ready    event.Status
+	running  bool
 	// `seen` is set if the pod has been seen since the last list began.
 	seen bool
-	// gated is set if the pod has a readiness gate. Gates can only be set when a pod is created.
-	gated bool
 	// everReady reports whether the pod has been Ready at any time since it was first seen. A pod that has never been
 	// Ready is still starting.
 	everReady bool
@@ -42,6 +43,24 @@ type Pod struct {
 	// RemovalCause is the reason why the pod's addresses are removed permanently, or Unknown if they stay.
 	RemovalCause cause.Cause
 }
+
+// template is what the pods of a workload have in common.
+type template struct {
+	namespace *namespace
+	owner     owner
+	// `begins` is the beginning of the pods' names, up to the last dash. For a pod whose name ends differently, it is the
+	// whole name.
+	begins string
+	images images
+	// gated is set if the pods have a readiness gate. Gates can only be set when a pod is created.
+	gated bool
+}
+
+// maxEnd is the longest end of a pod's name that is stored separately. Controllers add 5 random characters, or a number.
+const maxEnd = 8
+
+// images lists the names and images of a pod's containers, in the order of the spec.
+type images string
 
 // past holds what few pods have.
 type past struct {
@@ -80,16 +99,14 @@ func (p *Pod) note() *past {
 	return p.past
 }
 
-// container is the stored state of a container.
-type container struct {
-	runs unique.Handle[image]
+// run is what runs in a container.
+type run struct {
 	// id is half of a hash of the container ID. A restart usually changes the container ID.
 	id       uint32
 	restarts int32
 }
 
-// image is a container's name and image. Pods from the same template share it.
-type image struct{ name, image string }
+func runOf(c *event.Container) run { return run{containerID(c.ID), c.Restarts} }
 
 func containerID(id string) uint32 { return uint32(event.Hash(id) >> 32) }
 
@@ -121,12 +138,12 @@ func (p *Pod) occupies() bool {
 	if !p.running || p.node == (text{}) {
 		return false
 	}
-	owner := p.owner.Value().name
+	owner := p.owner().name
 	return p.node.Value() != "" && !strings.HasPrefix(owner, "DaemonSet/") && !strings.HasPrefix(owner, "Node/")
 }
 
 func (p *Pod) named() transition.Pod {
-	return transition.Pod{Namespace: p.namespace.Name, Name: p.name(), Node: p.node.Value(), Owner: p.owner.Value().name}
+	return transition.Pod{Namespace: p.namespace().Name, Name: p.name(), Node: p.node.Value(), Owner: p.owner().name}
 }
 
 // removalCauseOf returns why the endpoints controllers remove a pod's addresses permanently (see ShouldPodBeInEndpoints
@@ -149,55 +166,89 @@ func removalCauseOf(o *event.Pod) cause.Cause {
 func (p *Pod) set(o *event.Pod) {
 	p.seen, p.ready, p.running, p.short = true, readyOf(o), o.Phase == "Running", shortTolerationOf(o)
 	setText(&p.node, o.Node)
-	p.setOwner(o)
-	if len(p.containers) != len(o.Containers) {
-		p.containers = make([]container, len(o.Containers))
+	p.setTemplate(o)
+	if more := len(o.Containers) - len(p.runs); more > 0 && (p.moreRuns == nil || len(*p.moreRuns) != more) {
+		rest := make([]run, more)
+		p.moreRuns = &rest
 	}
 	for i := range o.Containers {
-		c := &p.containers[i]
-		if runs := (image{o.Containers[i].Name, o.Containers[i].Image}); c.runs == (unique.Handle[image]{}) || c.runs.Value() != runs {
-			c.runs = unique.Make(runs)
-		}
-		c.restarts, c.id = o.Containers[i].Restarts, containerID(o.Containers[i].ID)
+		*p.run(i) = runOf(&o.Containers[i])
 	}
 }
 
-// setOwner sets the owner, and splits the pod's name into the owner's name and the rest. Most pods are named after
-// their ReplicaSet, DaemonSet or other owner.
-func (p *Pod) setOwner(o *event.Pod) {
-	is := ownerOf(o)
-	if p.owner != (unique.Handle[owner]{}) && p.owner.Value() == is {
-		return
+// run returns what runs in the container with the given index in template.images.
+func (p *Pod) run(i int) *run {
+	if i < len(p.runs) {
+		return &p.runs[i]
 	}
-	p.owner = unique.Make(is)
-	rest, after := strings.CutPrefix(o.Name, p.ownerName())
-	p.rest, p.afterOwner = strings.Clone(rest), after
+	return &(*p.moreRuns)[i-len(p.runs)]
+}
+
+// container returns what runs in the container with this name, and its image. It returns nil if there is none.
+func (p *Pod) container(name string) (is *run, image string) {
+	i := 0
+	for line := range strings.Lines(string(p.template.Value().images)) {
+		if of, image, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "="); of == name {
+			return p.run(i), image
+		}
+		i++
+	}
+	return nil, ""
+}
+
+// setTemplate updates what the pod has in common with others.
+func (p *Pod) setTemplate(o *event.Pod) {
+	is, owner := p.template.Value(), ownerOf(o)
+	if is.owner != owner || !is.images.are(o) {
+		is.owner, is.images = owner, imagesOf(o)
+		p.template = unique.Make(is)
+	}
+}
+
+func newPod(o *event.Pod, in *namespace) *Pod {
+	p := &Pod{ID: o.UID, RemovalCause: removalCauseOf(o)}
+	begins, end := splitName(o.Name)
+	copy(p.end[:], end)
+	p.template = unique.Make(template{in, ownerOf(o), begins, imagesOf(o), o.Gates > 0})
+	return p
+}
+
+// splitName splits a pod's name after the last dash.
+func splitName(name string) (begins, end string) {
+	at := strings.LastIndexByte(name, '-') + 1
+	if len(name)-at > maxEnd {
+		at = len(name)
+	}
+	return name[:at], name[at:]
 }
 
 func (p *Pod) name() string {
-	if p.afterOwner {
-		return p.ownerName() + p.rest
-	}
-	return p.rest
+	return p.template.Value().begins + string(bytes.TrimRight(p.end[:], "\x00"))
 }
 
-// ownerName returns the owner's name, without the kind.
-func (p *Pod) ownerName() string {
-	_, name, _ := strings.Cut(p.owner.Value().name, "/")
-	return name
+func (p *Pod) namespace() *namespace { return p.template.Value().namespace }
+
+func (p *Pod) owner() owner { return p.template.Value().owner }
+
+func imagesOf(o *event.Pod) images {
+	var all strings.Builder
+	for i := range o.Containers {
+		fmt.Fprintf(&all, "%s=%s\n", o.Containers[i].Name, o.Containers[i].Image)
+	}
+	return images(all.String())
 }
 
-// container returns the container with this name, or nil. It tries the index `at` first.
-func (p *Pod) container(name string, at int) *container {
-	if at < len(p.containers) && p.containers[at].runs.Value().name == name {
-		return &p.containers[at]
-	}
-	for i := range p.containers {
-		if p.containers[i].runs.Value().name == name {
-			return &p.containers[i]
+// are reports whether a pod has these images. It is called for each event, so it does not build the list of the pod.
+func (s images) are(o *event.Pod) bool {
+	rest, ok := string(s), true
+	for i := range o.Containers {
+		for _, part := range [...]string{o.Containers[i].Name, "=", o.Containers[i].Image, "\n"} {
+			if rest, ok = strings.CutPrefix(rest, part); !ok {
+				return false
+			}
 		}
 	}
-	return nil
+	return rest == ""
 }
 
 // compareContainers counts in-place updates, and container restarts during which Ready stayed True. It reports whether
@@ -205,12 +256,12 @@ func (p *Pod) container(name string, at int) *container {
 func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedReady bool) (updated bool) {
 	for i := range o.Containers {
 		c := &o.Containers[i]
-		before := p.container(c.Name, i)
+		before, image := p.container(c.Name)
 		if before == nil {
 			continue
 		}
-		updated = updated || before.runs.Value().image != c.Image
-		if before.restarts != c.Restarts || before.id != containerID(c.ID) {
+		updated = updated || image != c.Image
+		if *before != runOf(c) {
 			p.note().replaced, p.note().updateDone = true, stayedReady
 			p.past.staleTold = p.past.staleTold && !stayedReady
 		}
@@ -218,15 +269,16 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 			p.note().containerEndedAt, p.past.staleTold = x.watches.Moment(e.Seen), false
 		}
 		if stayedReady && c.Restarts > before.restarts {
-			p.namespace.SilentRestarts++
+			p.namespace().SilentRestarts++
 			x.found.Add(transition.PodRestartedSilently{At: transition.At{Time: e.Seen}, Pod: p.named()})
 		}
 	}
 	if updated {
+		is := p.template.Value()
 		*p.note() = past{loss: p.was().loss, updatedAt: x.watches.Moment(e.Seen), containerEndedAt: p.was().containerEndedAt, inRotation: p.IsReady()}
-		p.namespace.InPlaceUpdates++
-		if !p.gated {
-			p.namespace.UngatedUpdates++
+		is.namespace.InPlaceUpdates++
+		if !is.gated {
+			is.namespace.UngatedUpdates++
 		}
 		x.found.Add(transition.PodUpdatedInPlace{At: transition.At{Time: e.Seen}, Pod: p.named(), Ready: p.IsReady()})
 	}

@@ -85,7 +85,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 }
 
 func (x *Pods) add(e event.Event, o *event.Pod) (c Change) {
-	p := &Pod{ID: o.UID, namespace: x.join(o.Namespace), RemovalCause: removalCauseOf(o), gated: o.Gates > 0}
+	p := newPod(o, x.join(o.Namespace))
 	x.pods[p.ID] = p
 	x.set(p, o, e.Seen)
 	x.nominate(o, x.watches.First(e), e.Seen)
@@ -120,7 +120,7 @@ func (x *Pods) count(p *Pod, by int) {
 		return
 	}
 	if namespaces := x.onLost[p.node.Value()]; namespaces != nil {
-		namespaces[p.namespace.Name] += by
+		namespaces[p.namespace().Name] += by
 	}
 }
 

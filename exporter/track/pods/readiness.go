@@ -68,7 +68,7 @@ func (p *Pod) LossBefore(version uint64, t time.Time) (found *ReadinessLoss) {
 func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
-		p.namespace.Unready++
+		p.namespace().Unready++
 		x.blame(p, e, o)
 	}
 	if p.everReady {
@@ -142,6 +142,6 @@ func (x *Pods) observeStale(p *Pod, why cause.Cause, ends bool, t time.Time) {
 		since = t
 	}
 	p.note().staleTold = true
-	named := transition.Pod{Namespace: p.namespace.Name, Name: p.name()}
+	named := transition.Pod{Namespace: p.namespace().Name, Name: p.name()}
 	x.found.Add(transition.PodReadyWasStale{At: transition.At{Time: t}, Pod: named, Stale: t.Sub(since)})
 }

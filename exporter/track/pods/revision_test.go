@@ -20,7 +20,7 @@ func TestOldRevisionsAreForgotten(t *testing.T) {
 			x.watches.AdvanceTo(due)
 			forget()
 		}
-		x.appear(&Pod{owner: unique.Make(owner{"ReplicaSet/web", fmt.Sprint(i), w})}, now)
+		x.appear(&Pod{template: unique.Make(template{owner: owner{"ReplicaSet/web", fmt.Sprint(i), w}})}, now)
 	}
 	if n := len(x.appeared[w]); n != 2 {
 		t.Errorf("%d revisions are kept", n)

@@ -119,9 +119,8 @@ func endsNow(c *lossEvidence) bool {
 // pkg/kubelet).
 func (c *lossEvidence) ended(i int) bool {
 	now := &c.now.Containers[i]
-	before := c.before.container(now.Name, i)
-	return now.State == "terminated" || now.State == "waiting" ||
-		before != nil && (before.restarts != now.Restarts || before.id != containerID(now.ID))
+	before, _ := c.before.container(now.Name)
+	return now.State == "terminated" || now.State == "waiting" || before != nil && *before != runOf(now)
 }
 
 func justRestarted(c *lossEvidence) bool {

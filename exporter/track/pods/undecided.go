@@ -68,7 +68,7 @@ func (q *undecided) report(p *Pod, change transition.PodReadyChanged) {
 }
 
 func (q *undecided) reportNow(p *Pod, change transition.PodReadyChanged) {
-	p.namespace.Transitions[change.To][change.Cause]++
+	p.namespace().Transitions[change.To][change.Cause]++
 	if change.Cause.OfNode() {
 		change.Trigger, _ = q.nodes.Trigger(change.Node, change.Cause)
 	}

@@ -45,7 +45,7 @@ type wait struct {
 // noteWait stores what a pod waits for. A pod with a RemovalCause is leaving: the endpoints controllers remove its addresses
 // permanently.
 func (x *namespaces) noteWait(p *Pod, o *event.Pod, t time.Time) {
-	leaving, waiting := p.RemovalCause != cause.Unknown, p.namespace.waiting
+	leaving, waiting := p.RemovalCause != cause.Unknown, p.namespace().waiting
 	kind, reason := waitOf(o, leaving)
 	w := waiting[p.ID]
 	if hasEnded(o, leaving) || kind == transition.WaitAddress && (w == nil || p.services != nil) {
