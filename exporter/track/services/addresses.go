@@ -81,7 +81,12 @@ type changed struct {
 
 // distinct sorts addresses by ID. If several have the same ID, it keeps the one with the best state.
 func distinct(all []address) []address {
-	slices.SortFunc(all, func(a, b address) int { return cmp.Or(order(a.id, b.id), cmp.Compare(a.state, b.state)) })
+	slices.SortFunc(all, func(a, b address) int {
+		if by := order(a.id, b.id); by != 0 {
+			return by
+		}
+		return cmp.Compare(a.state, b.state)
+	})
 	return slices.CompactFunc(all, func(a, b address) bool { return a.id == b.id })
 }
 
@@ -98,21 +103,16 @@ func (h *source) replace(held []event.Address) (all []changed) {
 		}
 		return all
 	}
-	before := h.entries
-	h.entries = make([]address, 0, len(held))
-	places := map[event.UID]int{}
+	before := distinct(slices.Clone(h.entries))
+	h.entries = make([]address, len(held))
 	for i := range held {
-		a := newAddress(&held[i])
-		if at, twice := places[a.id]; twice {
-			if a.state < h.entries[at].state {
-				h.entries[at] = a
-			}
-			continue
-		}
-		places[a.id] = len(h.entries)
-		h.entries = append(h.entries, a)
+		h.entries[i] = newAddress(&held[i])
 	}
-	return compare(before, h.entries)
+	after := distinct(slices.Clone(h.entries))
+	if len(after) < len(h.entries) {
+		h.entries = after // an address is in several subsets
+	}
+	return compare(before, after)
 }
 
 // isUnmoved reports whether an object has the same addresses as before, each in the same place.
@@ -128,25 +128,35 @@ func (h *source) isUnmoved(held []event.Address) bool {
 	return true
 }
 
-// compare compares two lists of distinct addresses. The changes are sorted by ID.
+// compare compares two lists of distinct addresses. They and the changes are sorted by ID.
 func compare(before, after []address) (all []changed) {
-	was := map[event.UID]address{}
-	for _, a := range before {
-		was[a.id] = a
-	}
-	for _, a := range after {
-		if before := was[a.id].state; before != a.state {
-			all = append(all, changed{a, before})
+	for len(before) > 0 || len(after) > 0 {
+		switch by := firstOf(before, after); {
+		case by < 0:
+			c := changed{before[0], before[0].state}
+			c.state = absent
+			all, before = append(all, c), before[1:]
+		case by > 0:
+			all, after = append(all, changed{after[0], absent}), after[1:]
+		default:
+			if was := before[0].state; was != after[0].state {
+				all = append(all, changed{after[0], was})
+			}
+			before, after = before[1:], after[1:]
 		}
-		delete(was, a.id)
 	}
-	for _, a := range was {
-		c := changed{a, a.state}
-		c.state = absent
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b changed) int { return order(a.id, b.id) })
 	return all
+}
+
+// firstOf is negative if the next address is only in a, positive if it is only in b, and 0 if it is in both.
+func firstOf(a, b []address) int {
+	switch {
+	case len(a) == 0:
+		return 1
+	case len(b) == 0:
+		return -1
+	}
+	return order(a[0].id, b[0].id)
 }
 
 func order(a, b event.UID) int { return bytes.Compare(a[:], b[:]) }
