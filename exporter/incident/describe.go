@@ -40,6 +40,17 @@ func (f *Facts) Outline(d verdict.Decision, now time.Time) Incident {
 	return x
 }
 
+// Touched names the nodes and the Services of an incident, as far as it shows them.
+type Touched struct {
+	Nodes    []string
+	Services []transition.Service
+}
+
+// Touched returns the nodes and the Services that the incident shows, in any order.
+func (f *Facts) Touched() Touched {
+	return Touched{slices.Clone(f.nodes.keys[:min(MaxNodes, len(f.nodes.keys))]), slices.Clone(f.effects.keys[:min(MaxServices, len(f.effects.keys))])}
+}
+
 // Describe fills in the evidence and the texts of an incident as of now. The parameter g holds the facts that determine
 // the recommended grace period.
 func (f *Facts) Describe(x *Incident, g advice.GracePeriod, now time.Time) {

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // verdictRows returns the metrics of incidents.
 func verdictRows() []row {
-	standing := kind[incident.Incident]{"incident", func(now *snapshot) []incident.Incident { return now.standings.Incidents }, func(to *Scrape, x *incident.Incident) {
+	standing := kind[ledger.Standing]{"incident", func(now *snapshot) []ledger.Standing { return now.standings.Incidents }, func(to *Scrape, x *ledger.Standing) {
 		to.startObject(time.Time{}, x.ID)
 	}}
 	node := kind[nodeVerdict]{"node verdict", func(now *snapshot) []nodeVerdict { return nodeVerdicts(now.standings.Incidents) }, func(to *Scrape, x *nodeVerdict) {
@@ -26,7 +27,7 @@ func verdictRows() []row {
 			ongoing := map[incident.Resolution]int{}
 			for i := range now.standings.Incidents {
 				if x := &now.standings.Incidents[i]; !x.State.IsFinal() {
-					ongoing[incident.Resolution{Scope: x.Scope, Verdict: x.Verdict}]++
+					ongoing[x.Resolution]++
 				}
 			}
 			for x := range possible {
@@ -48,7 +49,7 @@ func verdictRows() []row {
 		standing.row(gauge("kubeflap_incident_start_timestamp_seconds",
 			"Unix time at which the incident started. For details, see kubeflap's page /flaps?id=ID. The subject label names the node, the workload or the Service.",
 			"per incident, until 10 minutes after it was resolved", "id", "scope", "namespace", "subject", "verdict").experimental(),
-			func(to *Scrape, x *incident.Incident) {
+			func(to *Scrape, x *ledger.Standing) {
 				to.sample(seconds(x.Start), string(x.Scope), x.Namespace, x.Subject, x.Verdict.String())
 			}),
 		node.row(gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
@@ -93,7 +94,7 @@ type serviceVerdict struct {
 }
 
 // nodeVerdicts returns the distinct verdicts of each node, sorted by node and verdict.
-func nodeVerdicts(standings []incident.Incident) (all []nodeVerdict) {
+func nodeVerdicts(standings []ledger.Standing) (all []nodeVerdict) {
 	for _, x := range standings {
 		if !x.Scope.HasNodes() {
 			continue
@@ -109,10 +110,10 @@ func nodeVerdicts(standings []incident.Incident) (all []nodeVerdict) {
 }
 
 // serviceVerdicts returns the distinct verdicts of each Service, sorted by Service and verdict.
-func serviceVerdicts(standings []incident.Incident) (all []serviceVerdict) {
+func serviceVerdicts(standings []ledger.Standing) (all []serviceVerdict) {
 	for _, x := range standings {
 		for _, service := range x.Services {
-			all = append(all, serviceVerdict{transition.Service{Namespace: service.Namespace, Name: service.Name}, x.Verdict})
+			all = append(all, serviceVerdict{service, x.Verdict})
 		}
 	}
 	slices.SortFunc(all, func(a, b serviceVerdict) int {

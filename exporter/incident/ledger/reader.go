@@ -108,8 +108,8 @@ func (q *Reader) Overview(t time.Time) (all []incident.Incident) {
 
 // Standings is what the metrics show of incidents.
 type Standings struct {
-	// Incidents holds the ongoing and the recently resolved incidents, like Overview.
-	Incidents []incident.Incident
+	// Incidents holds the ongoing and the recently resolved incidents.
+	Incidents []Standing
 	// Nodes counts the nodes that were silent for longer than the grace period, or turned Unknown, in ongoing and just
 	// recovered incidents.
 	Nodes map[incident.Resolution]int
@@ -121,11 +121,22 @@ type Standings struct {
 	GracePeriod advice.GracePeriod
 }
 
+// Standing is what the metrics show of an incident. The fields are those of incident.Incident.
+type Standing struct {
+	incident.Resolution
+	incident.Touched
+	ID, Namespace, Subject string
+	Start                  time.Time
+	State                  incident.State
+}
+
 // Standings returns what the metrics show as of t.
 func (q *Reader) Standings(t time.Time) Standings {
 	l, unlock := q.at(t)
 	defer unlock()
-	s := Standings{Nodes: map[incident.Resolution]int{}, Resolved: maps.Clone(l.resolved), GracePeriod: l.graceFacts()}
+	s := Standings{
+		Incidents: make([]Standing, 0, len(l.shown)), Nodes: map[incident.Resolution]int{}, Resolved: maps.Clone(l.resolved), GracePeriod: l.graceFacts(),
+	}
 	type lostNode struct {
 		of   incident.Resolution
 		name string
@@ -135,13 +146,12 @@ func (q *Reader) Standings(t time.Time) Standings {
 		if r.withdrawn || r.state(l.now) == incident.StateResolved && l.now.Sub(r.recovered) > standsFor {
 			continue
 		}
-		x := l.outline(r)
-		s.Incidents = append(s.Incidents, x)
+		of := incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}
+		s.Incidents = append(s.Incidents, Standing{of, r.Touched(), r.id, r.Namespace, r.Name, r.Start, r.state(l.now)})
 		names, more := r.LostNodes()
 		if len(names) == 0 || !r.recovered.IsZero() && l.now.Sub(r.recovered) > nodesStandFor {
 			continue
 		}
-		of := incident.Resolution{Scope: x.Scope, Verdict: x.Verdict}
 		for _, name := range names {
 			if x := (lostNode{of, name}); !counted[x] {
 				counted[x] = true
