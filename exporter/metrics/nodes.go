@@ -109,9 +109,9 @@ func silenceRow() row {
 		to.startObject(time.Time{}, x.Node)
 	}}
 	return start.row(gauge("kubeflap_node_silence_start_timestamp_seconds",
-		"Unix time of the last heartbeat before a node's ongoing silence, once the silence is longer than the grace period. 0 if the node has no silence of this class any more. "+
+		"While a node has been silent for longer than the grace period: the Unix time of its last heartbeat. 0 once the silence has ended or changed its class. "+
 			"The class is planned (an announced departure), own or shared (from the verdict), undecided (no verdict), or deleted.",
-		"per silent Node, and for an hour after the silence ends or changes its class. The class deleted is shown for 10 minutes", "node", "class"),
+		"per silent Node and class, and for an hour afterwards, or 10 minutes for the class deleted", "node", "class"),
 		func(to *Scrape, x *silence.Start) { to.sample(seconds(x.Began), x.Class.String()) })
 }
 

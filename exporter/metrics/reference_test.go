@@ -37,15 +37,16 @@ This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` 
 
 - A counter starts at 0 when kubeflap first sees its object, and is removed when the object is deleted. The counters of a namespace are removed an hour
   after its last pod or Service is deleted.
-- A series with a ` + "`cause`" + ` label starts at its first count instead of at 0, so ` + "`increase()`" + ` misses that count. To count losses,
-  use ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `. With a ` + "`class`" + ` label, only ` + "`unplanned`" + ` starts at 0.
+- A series with a ` + "`cause`" + ` label begins with its first count, not with 0, so ` + "`increase()`" + ` misses that count. To count losses,
+  use ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `. Of the ` + "`class`" + ` labels, only ` + "`unplanned`" + ` begins with 0.
 - Times are in seconds. Histograms are native and classic.
 - All metrics are stable, unless marked as experimental: within a major version, they keep their name, labels and meaning.
 - Replicas expose the same series. Merge counters and states with ` + "`max by`" + `, and start times with ` + "`min by`" + `.
 - ` + "`/metrics` also has `kubeflap_build_info`, `go_*` and `process_*`" + `. Pods, IPs and UIDs are never labels.
 
-Heartbeats are renewed Leases, or status reports in a cluster without Leases. Their age counts from when kubeflap saw them. In
-the initial list, the age uses the Node's clock. If it exceeds the grace period, the metric is absent for 12 s. The optional Leases of the control plane have no ` + "`kubeflap_watch_*`" + ` series.
+A heartbeat is a renewed Lease, or a status report in a cluster without Leases. Its age is the time since kubeflap saw it. When kubeflap starts, it
+only knows the time by the node's clock. If this age exceeds the grace period, the metric is absent for 12 s. The Leases of the control plane are optional, and
+have no ` + "`kubeflap_watch_*`" + ` series.
 
 ## Classes
 
@@ -53,18 +54,18 @@ A lost address and an outage of a Service (a period without a ready address) eac
 
 | class | meaning |
 | --- | --- |
-| ` + "`unplanned`" + ` | nothing below explains it. An outage begins as unplanned, unless kubeflap saw the explanation before |
-| ` + "`planned`" + ` | one of these happened before: the [departure](verdicts.md#announced-departures) of the node was announced; the Eviction API evicted the pod from a cordoned node; its owner was scaled down in the last 10 minutes. A scale-down explains one pod per removed replica |
-| ` + "`rollout`" + ` | the pods' owner deleted the pod during an update: pods with another ` + "`pod-template-hash` or `controller-revision-hash`" + ` appeared; or, in the 10 minutes before, the owner's template changed |
+| ` + "`unplanned`" + ` | nothing below explains it. An outage is unplanned at first, unless kubeflap saw the explanation before it |
+| ` + "`planned`" + ` | the [departure](verdicts.md#announced-departures) of the node was announced, the Eviction API evicted the pod from a cordoned node, or the pod's owner was scaled down in the last 10 minutes (one pod per removed replica) |
+| ` + "`rollout`" + ` | the pod's owner deleted it during an update: pods with another ` + "`pod-template-hash` or `controller-revision-hash`" + ` appeared, or the owner's template changed in the last 10 minutes |
 | ` + "`scaled_to_zero`" + ` | the pods' owners want no pods. Only known if kubeflap can watch Deployments and StatefulSets |
 | ` + "`found`" + ` | the Service had no ready address when kubeflap started. Not counted as an outage |
 
 A planned outage or a rollout becomes unplanned if the Service has no ready address for 5 minutes. A counter includes a loss or an outage once its class
-is final: at the recovery, and at most 5 minutes after the beginning. Counters are never corrected. The time of an outage stops counting when the watches
+is final: at the recovery, or 5 minutes after the beginning. Counters are never corrected. The time of an outage stops counting when the watches
 have been broken for 90 s.
 
 ## Reference
 
-In parentheses: the type, and which objects have a series. At the end: *the alerts, rules and dashboards that use it*.
+Each entry shows the type and which objects have a series, in parentheses. It ends with *the alerts, rules and dashboards that use the metric*.
 
 `

@@ -160,7 +160,7 @@ func (c *Collector) writerRows() []row {
 // staleReadds returns the metric of clients that batch endpoint updates. It has the two shortest windows.
 func staleReadds(service kind[services.Service]) row {
 	return service.row(counter("kubeflap_service_stale_readds_total",
-		"Addresses that a simulated client with this batching window put back into rotation while the container was being replaced or already gone. Each address counts at most once per in-place image change. It counts until the pod is Ready with the new container, for at most 2 minutes. Assumes that the updater has removed the address from the load balancer.",
+		"Addresses that a simulated client with this batching window put back into rotation during an in-place image change, before the pod was Ready with the new container. Each address counts at most once per change, and only in the first 2 minutes. Assumes that the updater has removed the address from the load balancer.",
 		"per window (0s, 2s) and Service that has pods", "namespace", "service", "window"), func(to *Scrape, x *services.Service) {
 		for i, n := range x.StaleReadds[:2] {
 			to.sampleIf(x.HasPods || n > 0, float64(n), [...]string{"0s", "2s"}[i])
