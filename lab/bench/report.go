@@ -59,8 +59,10 @@ func runs(n int) string {
 }
 
 // target is the maximum of one of kubeflap's figures, or of a ratio, in clusters with at least the number of nodes in from.
+// Of a ratio, base is the text that follows its value.
 type target struct {
 	what  string
+	base  string
 	value func(medians map[string]Figures) float64
 	limit float64
 	unit  unit
@@ -71,10 +73,10 @@ type target struct {
 func targets() (all []target) {
 	const fifth, medium, large = 0.2, 1000, 5000
 	relative := func(f Figure, to string, limit float64, from int) {
-		all = append(all, target{fmt.Sprintf("%s, relative to %s", f, to), func(m map[string]Figures) float64 { return share(m[Kubeflap][f], m[to][f]) }, limit, ratio, from})
+		all = append(all, target{string(f), fmt.Sprintf(" times that of `%s`", to), func(m map[string]Figures) float64 { return share(m[Kubeflap][f], m[to][f]) }, limit, ratio, from})
 	}
 	absolute := func(f Figure, limit float64, unit unit, from int) {
-		all = append(all, target{string(f), func(m map[string]Figures) float64 { return m[Kubeflap][f] }, limit, unit, from})
+		all = append(all, target{string(f), "", func(m map[string]Figures) float64 { return m[Kubeflap][f] }, limit, unit, from})
 	}
 	relative(SteadyMemory, Peer, fifth, medium)
 	relative(PeakMemory, Peer, fifth, medium)
@@ -84,7 +86,7 @@ func targets() (all []target) {
 	for _, figure := range []Figure{Series, Scraped, ScrapedBytes} {
 		relative(figure, Peer, fifth, 0)
 	}
-	all = append(all, target{string(BusyP99) + ", relative to the median", func(m map[string]Figures) float64 { return share(m[Kubeflap][BusyP99], m[Kubeflap][BusyMedian]) }, 2, ratio, 0})
+	all = append(all, target{string(BusyP99), " times the median", func(m map[string]Figures) float64 { return share(m[Kubeflap][BusyP99], m[Kubeflap][BusyMedian]) }, 2, ratio, 0})
 	absolute(Shown, 0.05, seconds, 0)
 	absolute(Scraped, 0.1, seconds, large)
 	absolute(SyncedWall, 20, seconds, large)
@@ -113,14 +115,14 @@ func (r Result) targets(medians map[string]Figures) string {
 		total++
 		switch {
 		case value < 0: // a difference, such as EventCPU
-			missed = append(missed, x.what+" (not measured, because the machine was too busy)")
+			missed = append(missed, fmt.Sprintf("- %s: not measured, because the machine was too busy", x.what))
 		case value > x.limit:
-			missed = append(missed, fmt.Sprintf("%s: %s (limit %s)", x.what, x.unit(value), x.unit(x.limit)))
+			missed = append(missed, fmt.Sprintf("- %s: %s%s (target: at most %s)", x.what, x.unit(value), x.base, x.unit(x.limit)))
 		}
 	}
 	text := fmt.Sprintf("%d of %d targets are reached.", total-len(missed), total)
 	if len(missed) > 0 {
-		text += " Missed: " + strings.Join(missed, "; ") + "."
+		text += " These are missed:\n\n" + strings.Join(missed, "\n")
 	}
 	return text
 }
