@@ -27,7 +27,7 @@ func eachNode() kind[nodes.Node] {
 func (c *Collector) heartbeatRows() []row {
 	node := eachNode()
 	c.intervals = observed(histogram("kubeflap_node_heartbeat_interval_seconds",
-		"Time between consecutive heartbeats of the same node, across all nodes.", always), intervalBuckets())
+		"Time between consecutive heartbeats of a node. The histogram counts all nodes.", always), intervalBuckets())
 	return []row{
 		node.row(gauge("kubeflap_node_heartbeat_age_seconds",
 			"Time since kubeflap saw the node's last heartbeat: a renewed Lease or a reported status.", whileLeasesKnown, "node"),

@@ -38,15 +38,16 @@ This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` 
 - A counter starts at 0 when kubeflap first sees its object, and is removed when the object is deleted. The counters of a namespace are removed an hour
   after its last pod or Service is deleted.
 - A series with a ` + "`cause`" + ` label begins with its first count, not with 0, so ` + "`increase()`" + ` misses that count. To count losses,
-  use ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `. Of the ` + "`class`" + ` labels, only ` + "`unplanned`" + ` begins with 0.
+  use ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `. Of the series with a ` + "`class`" + ` label,
+  only those of ` + "`unplanned`" + ` begin with 0.
 - Times are in seconds. Histograms are native and classic.
 - All metrics are stable, unless marked as experimental: within a major version, they keep their name, labels and meaning.
 - Replicas expose the same series. Merge counters and states with ` + "`max by`" + `, and start times with ` + "`min by`" + `.
 - ` + "`/metrics` also has `kubeflap_build_info`, `go_*` and `process_*`" + `. Pods, IPs and UIDs are never labels.
 
-A heartbeat is a renewed Lease, or a status report in a cluster without Leases. Its age is the time since kubeflap saw it. When kubeflap starts, it
-only knows the time by the node's clock. If this age exceeds the grace period, the metric is absent for 12 s. The Leases of the control plane are optional, and
-have no ` + "`kubeflap_watch_*`" + ` series.
+A heartbeat is a renewed Lease, or a status report in a cluster without Leases. Its age is the time since kubeflap saw it. The age of a
+heartbeat from before kubeflap started depends on the node's clock: if it exceeds the grace period, kubeflap does not expose it for 12 s. The Leases
+of the control plane are optional, and have no ` + "`kubeflap_watch_*`" + ` series.
 
 ## Classes
 
