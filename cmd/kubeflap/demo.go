@@ -35,8 +35,7 @@ func registerDemo(app *kingpin.Application) (string, command) {
 		}
 		out := throughTerminal(p.out)
 		defer out.close()
-		d := newDemo(recordings, pace, addressForABrowser((*listen.WebListenAddresses)[0]), os.Args[0], out)
-		d.introduce()
+		d := newDemo(recordings, pace, os.Args[0], out)
 		// The terminal already shows all events.
 		level := promslog.NewLevel()
 		p.logger = promslog.New(&promslog.Config{Level: level, Writer: p.log})
@@ -55,36 +54,38 @@ type demo struct {
 	site, program string
 }
 
-func newDemo(recordings []clusterRecording, speed float64, site, program string, out io.Writer) demo {
-	d := demo{out: out, site: site, program: program}
+func newDemo(recordings []clusterRecording, speed float64, program string, out io.Writer) *demo {
+	d := &demo{out: out, program: program}
 	d.replay = newReplay(recordings, speed, defaultSettings(), func(cluster string) reporter {
 		i := slices.IndexFunc(recordings, func(x clusterRecording) bool { return x.cluster == cluster })
 		header := recordings[i].header
 		return &terminal{out: out, heading: fmt.Sprintf("\n== %s, recorded on %s (UTC): %s", cluster, header.Recorded.UTC().Format(time.DateOnly), phrase.Line(header.Title))}
 	})
+	d.beforeReplay = func(address net.Addr) { d.introduce(addressForABrowser(address)) }
 	d.afterReplay = func(*slog.Logger) { d.conclude() }
 	return d
 }
 
 // introduce prints the number of recordings and the URLs.
-func (d demo) introduce() {
+func (d *demo) introduce(site string) {
+	d.site = site
 	fmt.Fprintf(d.out, "kubeflap replays %d recordings of a real control plane.\n\n"+
 		"Recordings 1, 2 and 3 use a short grace period of 10 to 24 seconds, so that no incident takes long.\n"+
 		"The grace period is the time that the node controller waits for a heartbeat before it marks a node Unknown.\n\n"+
 		"  incidents  %[2]s/flaps\n  metrics    %[2]s/metrics\n\nPress Ctrl-C to stop the demo.\n", len(d.recordings), d.site)
 }
 
-// addressForABrowser returns the URL of a server with this listen address.
-func addressForABrowser(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil || host == "" || net.ParseIP(host).IsUnspecified() {
+// addressForABrowser returns the URL of a server that listens at this address.
+func addressForABrowser(address net.Addr) string {
+	host, port, _ := net.SplitHostPort(address.String())
+	if ip := net.ParseIP(host); ip.IsUnspecified() || ip.IsLoopback() {
 		host = "localhost"
 	}
 	return "http://" + net.JoinHostPort(host, port)
 }
 
 // conclude prints a table of all incidents.
-func (d demo) conclude() {
+func (d *demo) conclude() {
 	answer := web.Answer(d.clusters(), &api.Query{})
 	fmt.Fprintln(d.out)
 	_ = api.Table(d.out, &answer, false, d.site) // an error means that the terminal is gone

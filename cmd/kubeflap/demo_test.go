@@ -17,8 +17,8 @@ func playDemo(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	d := newDemo(recordings, 0, "http://localhost:9969", "bin/kubeflap", &out)
-	d.introduce()
+	d := newDemo(recordings, 0, "bin/kubeflap", &out)
+	d.introduce("http://localhost:9969")
 	if err := d.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -176,6 +176,6 @@ func startDownloads(t *testing.T, dir, config string, pipelines ...*pipeline) st
 		served.Metrics.Add(x.collector, "")
 		served.Clusters = append(served.Clusters, x.cluster(""))
 	}
-	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
+	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served, nil) })
 	return <-found
 }

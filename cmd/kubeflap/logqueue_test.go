@@ -50,7 +50,7 @@ func TestALogThatNobodyReadsBlocksNothing(t *testing.T) {
 	page.Add(p.collector, "")
 	program, found := listening()
 	untilTheEnd(t, func(ctx context.Context) error {
-		return serve(ctx, program, listenFlags(""), web.Pages{Metrics: page, Clusters: []web.Cluster{p.cluster("")}, Unready: p.unready})
+		return serve(ctx, program, listenFlags(""), web.Pages{Metrics: page, Clusters: []web.Cluster{p.cluster("")}, Unready: p.unready}, nil)
 	})
 	address := <-found
 	for _, k := range event.Kinds() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,13 +87,15 @@ type replay struct {
 	recordings []clusterRecording
 	clocks     []*recording.Clock
 	pipelines  []*pipeline
-	// afterReplay is called when all recordings are complete.
-	afterReplay func(*slog.Logger)
+	// beforeReplay is called as soon as the pages are served at an address, and afterReplay when all recordings are
+	// complete.
+	beforeReplay func(net.Addr)
+	afterReplay  func(*slog.Logger)
 }
 
 // newReplay returns a replay. It calls `report` once per recording to get a reporter.
 func newReplay(recordings []clusterRecording, speed float64, settings settings, report func(cluster string) reporter) *replay {
-	r := &replay{recordings: recordings, afterReplay: func(logger *slog.Logger) {
+	r := &replay{recordings: recordings, beforeReplay: func(net.Addr) {}, afterReplay: func(logger *slog.Logger) {
 		logger.Info("replay complete; serving the final state until interrupted")
 	}}
 	for _, opened := range recordings {
@@ -166,7 +169,7 @@ func (r *replay) printFinal(p program) error {
 	return errors.Join(failure, err)
 }
 
-// serve replays the recordings and serves their metrics and pages. After the replay, it serves the final state until it
+// serve serves the metrics and pages of the recordings, and then replays them. After the replay, it serves the final state until it
 // is interrupted. If a recording is damaged, serve logs the error after the replay. It returns this error when it is
 // interrupted.
 func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
@@ -175,7 +178,14 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 	}
 	group, ctx := errgroup.WithContext(p.ctx)
 	var failure error
+	listening := make(chan net.Addr, 1)
 	group.Go(func() error {
+		select {
+		case address := <-listening:
+			r.beforeReplay(address)
+		case <-ctx.Done():
+			return nil
+		}
 		if failure = r.play(ctx); failure != nil {
 			p.logger.Error("a recording could not be replayed completely", "err", failure)
 		} else if ctx.Err() == nil {
@@ -191,7 +201,13 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 		})
 	}
 	group.Go(func() error {
-		return serve(ctx, p, listen, web.Pages{Metrics: r.page(registry), Clusters: r.clusters(), Unready: r.unready})
+		pages := web.Pages{Metrics: r.page(registry), Clusters: r.clusters(), Unready: r.unready}
+		return serve(ctx, p, listen, pages, func(address net.Addr) {
+			select {
+			case listening <- address:
+			default: // another address is sufficient
+			}
+		})
 	})
 	return errors.Join(group.Wait(), failure)
 }

@@ -76,7 +76,7 @@ func (r *runner) run(p program) error {
 	group.Go(func() error { return pipeline.follow(ctx, watcher) })
 	pages := web.Pages{Metrics: page, Unready: pipeline.unready, Profiles: r.profiles, Recordings: recordings}
 	pages.Clusters = []web.Cluster{pipeline.cluster("")}
-	group.Go(func() error { return serve(ctx, p, r.listen, pages) })
+	group.Go(func() error { return serve(ctx, p, r.listen, pages, nil) })
 	group.Go(func() error { return serveProbes(ctx, p, r.probes, pipeline.unready) })
 	return group.Wait()
 }

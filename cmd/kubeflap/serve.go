@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -63,17 +64,35 @@ func newRegistry(clusters ...string) *prometheus.Registry {
 	return registry
 }
 
-// serve serves the pages until ctx is canceled.
-func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages web.Pages) error {
+// serve serves the pages until ctx is canceled. It calls `listening`, if any, for each address that it has bound.
+func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages web.Pages, listening func(net.Addr)) error {
 	handler, err := web.Handler(pages, p.logger)
 	if err != nil {
 		return err
 	}
-	err = runServer(ctx, handler, p.logger, func(server *http.Server) error { return toolkit.ListenAndServe(server, flags, p.logger) })
-	if err != nil {
-		return fmt.Errorf("--web.listen-address=%s: %w", strings.Join(*flags.WebListenAddresses, ", "), err)
+	err = runServer(ctx, handler, p.logger, func(server *http.Server) error {
+		server.BaseContext = func(listener net.Listener) context.Context {
+			if listening != nil {
+				listening(listener.Addr())
+			}
+			return context.Background()
+		}
+		return toolkit.ListenAndServe(server, flags, p.logger)
+	})
+	return p.cannotListen("web.listen-address", *flags.WebListenAddresses, err)
+}
+
+// cannotListen adds the flag that sets the addresses to an error. If an address is in use, it also adds a command with
+// another one.
+func (p program) cannotListen(flag string, addresses []string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("--%s=%s: %w", flag, strings.Join(addresses, ", "), err)
+	if host, _, unknown := net.SplitHostPort(addresses[0]); errors.Is(err, syscall.EADDRINUSE) && unknown == nil {
+		return fmt.Errorf("%w. To use another port: %s --%s=%s", err, p.usage, flag, net.JoinHostPort(host, "9970"))
+	}
+	return err
 }
 
 // serveProbes serves the kubelet's probes, without TLS or a password, until ctx is canceled. If the address is empty,
@@ -88,10 +107,7 @@ func serveProbes(ctx context.Context, p program, address string, unready func() 
 		p.logger.Info("listening for probes", "address", listener.Addr())
 		err = runServer(ctx, web.Probes(unready), p.logger, func(server *http.Server) error { return server.Serve(listener) })
 	}
-	if err != nil {
-		return fmt.Errorf("--web.probe-address: %w", err)
-	}
-	return nil
+	return p.cannotListen("web.probe-address", []string{address}, err)
 }
 
 // runServer runs a server until ctx is canceled. It then lets running requests finish, and closes the remaining

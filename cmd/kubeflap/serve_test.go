@@ -59,7 +59,7 @@ func startWith(t *testing.T, config string, profiles bool) string {
 		Metrics: metrics.NewPage(registry), Unready: allWatched, Profiles: profiles,
 		Clusters: []web.Cluster{newPipeline(trackerSettings(), time.Now, newSilentReporter("")).cluster("")},
 	}
-	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, listenFlags(config), served) })
+	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, listenFlags(config), served, nil) })
 	return <-found
 }
 
