@@ -114,6 +114,7 @@ func (r *replay) play(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
+		r.pipelines[i].incidents.RecordingEnds()
 		r.pipelines[i].finish()
 		failures = append(failures, err)
 	}

@@ -78,6 +78,8 @@ type Incident struct {
 	// Cluster is empty if there is only one cluster.
 	Cluster string `json:"cluster,omitempty"`
 	State   State  `json:"state"`
+	// RecordingEnded is set if the incident comes from a recording that has ended, so that nothing will change.
+	RecordingEnded bool `json:"recording_ended,omitempty"`
 	// Start is the time at which the incident began. End is the time by which everything had recovered, or zero. Duration
 	// ends at the current time if End is zero.
 	Start    time.Time       `json:"start"`

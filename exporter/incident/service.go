@@ -87,7 +87,7 @@ func (s Service) Effect() string {
 		text += fmt.Sprintf(" in %d outages", s.Outages)
 	}
 	if s.Down {
-		text += " so far"
+		text += ", and none now"
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package incident
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,11 +21,11 @@ func (f *Facts) summary(x *Incident, g advice.GracePeriod, now time.Time) string
 	if f.IsAboutNodes() {
 		happened = f.happenedToNodes(x, g, now)
 	}
-	s := phrase.Sentence(happened) + "; " + cmp.Or(lossText(x), f.noLossText(x))
+	parts := []string{phrase.Sentence(happened), cmp.Or(lossText(x), f.noLossText(x))}
 	if x.Evicted > 0 {
-		s += "; " + phrase.Count(x.Evicted, "pod was", "pods were") + " evicted"
+		parts = append(parts, phrase.Count(x.Evicted, "pod was", "pods were")+" evicted")
 	}
-	return s + "."
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ") + "."
 }
 
 // happenedToNodes returns the text for an incident of nodes, without the effect on Services.
@@ -146,7 +147,7 @@ func lossText(x *Incident) string {
 	return s + " and " + whose + had + worst.DownFor()
 }
 
-// noLossText describes the effect of an incident without a loss.
+// noLossText describes the effect of an incident without a loss. It is empty if a loss can still follow.
 func (f *Facts) noLossText(x *Incident) string {
 	switch {
 	case f.LacksAddresses():
@@ -165,6 +166,8 @@ func (f *Facts) noLossText(x *Incident) string {
 		return "clients that read Endpoints lost them"
 	case f.affected().ForeignAddressesGone:
 		return "it has no such addresses now"
+	case !x.State.IsFinal() && !x.RecordingEnded:
+		return ""
 	case f.Silences.Any(func(s *silence.Silence) bool { return s.Found.Is }):
 		return "no Service lost a ready address since kubeflap started"
 	}

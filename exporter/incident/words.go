@@ -25,12 +25,15 @@ var kinds = map[Scope]string{ScopeNode: "node", ScopeWorkload: "workload", Scope
 // Since returns the start of the incident, in UTC.
 func (x *Incident) Since() string { return x.Start.UTC().Format(time.DateTime) }
 
-// For returns the duration of the incident.
-func (x *Incident) For() string {
-	if x.End.IsZero() {
-		return x.Duration.String() + " so far"
+// Lasting returns the duration of the incident, for a text that begins with its state.
+func (x *Incident) Lasting() string {
+	switch {
+	case !x.End.IsZero():
+		return "after " + x.Duration.String()
+	case x.RecordingEnded:
+		return "for " + x.Duration.String() + " until the recording ended"
 	}
-	return x.Duration.String()
+	return "for " + x.Duration.String() + " so far"
 }
 
 // commandOf finds the command in a first step.

@@ -24,7 +24,7 @@ func TestHitAndEffect(t *testing.T) {
 			Scope: "service", Namespace: "shop", Subject: "web", Counts: Counts{Lost: 2, OutageTime: 3 * second / 2},
 			Services: []Service{{Namespace: "shop", Name: "web", Lost: 2, Outages: 2, OutageTime: 3 * second / 2, AtLeast: 1 * second, AtMost: 20 * second}},
 		}},
-		{"an outage that goes on", "StatefulSet shop/db", "3 addresses of 2 Services, down 60s, 1 pod evicted", "lost 1 ready address; no ready address for 60s so far", Incident{
+		{"an outage that goes on", "StatefulSet shop/db", "3 addresses of 2 Services, down 60s, 1 pod evicted", "lost 1 ready address; no ready address for 60s, and none now", Incident{
 			Scope: "workload", Namespace: "shop", Subject: "StatefulSet/db", Counts: Counts{Lost: 3, OutageTime: 60 * second}, NodeCounts: NodeCounts{Evicted: 1}, ServicesLeftOut: 1,
 			Services: []Service{{Namespace: "shop", Name: "web", Lost: 1, Outages: 1, OutageTime: 60 * second, Down: true}},
 		}},

@@ -230,7 +230,7 @@ func TestOngoingIncidents(t *testing.T) {
 		{"a replay", replayed, "", 0, []string{
 			"<title>(1) Incidents", `<strong class="state">1 ongoing</strong></span>, 120 in all`, "2026-03-01 12:00:40", "for 1h39m so far", "replay: " + now,
 		}, []string{" ago"}},
-		{"a replay, ended ones", replayed, "?state=resolved", 0, []string{"<small>for ", "replay: " + now}, []string{" ago"}},
+		{"a replay, ended ones", replayed, "?state=resolved", 0, []string{"<small>after ", "replay: " + now}, []string{" ago"}},
 	})
 }
 

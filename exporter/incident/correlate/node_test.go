@@ -39,6 +39,33 @@ func TestOneLateNodeIsAnIncidentOfThatNode(t *testing.T) {
 	equal(t, "state after a while", s.at(65+121).only().State, incident.StateResolved)
 }
 
+// TestOnlyAFinalIncidentClaimsThatNothingWasLost checks that a summary does not say so before a loss can still follow. A
+// recording that has ended adds nothing.
+func TestOnlyAFinalIncidentClaimsThatNothingWasLost(t *testing.T) {
+	s := newScenario(t)
+	s.at(0).beats("node-1", "node-2", "node-3", "node-4")
+	s.at(50).misses(40, "node-1")
+	lost := func(what, lasting string, claims bool) {
+		x := s.only()
+		equal(t, what, x.Lasting(), lasting)
+		if strings.Contains(x.Summary, "no Service lost") != claims {
+			t.Errorf("%s: %s", what, x.Summary)
+		}
+	}
+	lost("ongoing", "for 0s so far", false)
+	s.at(53)
+	lost("ongoing", "for 3s so far", false)
+	s.at(55).returns(45, "node-1")
+	lost("recovered", "after 5s", false)
+	s.at(55 + 121)
+	lost("resolved", "after 5s", true)
+
+	s = newScenario(t)
+	s.at(0).beats("node-1", "node-2").at(50).misses(40, "node-1").at(53)
+	s.RecordingEnds()
+	lost("ongoing at the end of a recording", "for 3s until the recording ended", true)
+}
+
 func TestAFlapSoonAfterIsTheSameIncidentAndALaterOneIsNot(t *testing.T) {
 	s := newScenario(t)
 	s.at(0).beats("node-1", "node-2", "node-3", "node-4")
@@ -99,7 +126,7 @@ func TestTurnsToFalseDoNotCountAsUnknown(t *testing.T) {
 	s.at(160).returns(60, "node-1").turns("node-1", event.StatusUnknown, event.StatusFalse).at(161).turns("node-1", event.StatusFalse, event.StatusTrue)
 	x := s.only()
 	equal(t, "turned not Ready or Unknown", x.Turned, 7)
-	if !strings.Contains(x.Summary, "Ready turned Unknown once;") {
+	if !strings.Contains(x.Summary, "Ready turned Unknown once.") {
 		t.Error(x.Summary)
 	}
 }

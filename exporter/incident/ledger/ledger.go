@@ -44,6 +44,8 @@ type Ledger struct {
 	// The field now is the time of the newest transition or query. The field swept is the time of the last sweep.
 	now, swept time.Time
 	sweep      func(t time.Time)
+	// The flag recordingEnded is set if the transitions came from a recording, and there are no more.
+	recordingEnded bool
 	// The map active holds the incidents that can still change, by the key of their subject. The list shown holds the
 	// incidents that are reported.
 	active map[string]*Record

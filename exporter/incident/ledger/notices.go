@@ -57,6 +57,11 @@ func (q *Reader) Notices(t time.Time) (notices []incident.Notice) {
 	return notices
 }
 
+// RecordingEnds says that the transitions came from a recording, and that there are no more.
+func (q *Reader) RecordingEnds() {
+	q.Change(func() { q.l.recordingEnded = true })
+}
+
 // LastNotices returns a notice, as of t, for each incident whose end has not been reported. Call it after the last
 // transition.
 func (q *Reader) LastNotices(t time.Time) []incident.Notice {

@@ -55,6 +55,7 @@ func (l *Ledger) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 func (l *Ledger) outline(r *Record) incident.Incident {
 	x := r.Outline(l.decide(r), l.now)
 	x.ID, x.Also, x.Start, x.State = r.id, slices.Clone(r.also), r.Start.UTC(), r.state(l.now)
+	x.RecordingEnded = l.recordingEnded
 	if r.withdrawn {
 		x.State, x.VerdictText, x.Withdrawn = incident.StateWithdrawn, "nothing is wrong", watchLagged
 	}

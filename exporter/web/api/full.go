@@ -56,7 +56,7 @@ func fields(x *incident.Incident) []field {
 		{commandLabel, x.Command},
 		{"Then", x.Then()},
 		{"Waits", x.WaitsFor},
-		{"State", x.State.String() + ", since " + x.Since() + " UTC, for " + x.For()},
+		{"State", x.State.String() + " " + x.Lasting() + ", began " + x.Since() + " UTC"},
 		{"What", x.What()},
 		{"Hit", x.Hit()},
 		{"Verdict", x.Decision()},
