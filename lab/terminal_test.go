@@ -201,12 +201,12 @@ func (d *desk) grant(name string, rule rbacv1.PolicyRule) {
 func (d *desk) incident(address string) {
 	admin := d.cluster.Kubeconfig
 	steps.Must(d.cluster.Kubelets["node-2"].Pause())
-	d.until(admin, `(?m)^ID +STATE +SINCE \(UTC\) +FOR +WHAT +HIT +VERDICT\n[0-9a-f]{8}  ongoing .*  node node-2 +2 addresses of shop/web, down .* the node or its kubelet\n`)
+	d.until(admin, `(?m)^ID +STATE +BEGAN \(UTC\) +LASTED +WHAT +HIT +VERDICT\n[0-9a-f]{8}  ongoing .*  node node-2 +2 addresses of shop/web, down .* the node or its kubelet\n`)
 	steps.Must(d.cluster.Kubelets["node-2"].Resume())
 	const recovered = `\n([0-9a-f]{8})  recovered `
 	id := regexp.MustCompile(recovered).FindStringSubmatch(d.until(admin, recovered))[1]
 
-	d.until(admin, `(?s)^Summary: .*\nFirst: +Find out what keeps the kubelet on node-2.*\nVerdict: +the node or its kubelet \(node\), because .*\nID: +`+id+
+	d.until(admin, `(?s)^Summary: .*\nFirst step: +Find out what keeps the kubelet on node-2.*\nVerdict: +the node or its kubelet \(node\), because .*\nID: +`+id+
 		`.*\n  shop/web lost 2 ready addresses, .*node-2: heartbeats resumed`, id)
 	d.until(admin, `\n`+id+`[0-9a-f]{8} .* node_heartbeat_lost +Node node-2 sent no heartbeat`, "-o", "wide")
 	d.until(admin, `\n`+id, "-n", tenant)

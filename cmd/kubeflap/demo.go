@@ -59,7 +59,9 @@ func newDemo(recordings []clusterRecording, speed float64, program string, out i
 	d.replay = newReplay(recordings, speed, defaultSettings(), func(cluster string) reporter {
 		i := slices.IndexFunc(recordings, func(x clusterRecording) bool { return x.cluster == cluster })
 		header := recordings[i].header
-		return &terminal{out: out, heading: fmt.Sprintf("\n== %s, recorded on %s (UTC): %s", cluster, header.Recorded.UTC().Format(time.DateOnly), phrase.Line(header.Title))}
+		t := newTerminal(out)
+		t.brief, t.heading = true, fmt.Sprintf("\n== %s, recorded on %s (UTC): %s", cluster, header.Recorded.UTC().Format(time.DateOnly), phrase.Line(header.Title))
+		return t
 	})
 	d.beforeReplay = func(address net.Addr) { d.introduce(addressForABrowser(address)) }
 	d.afterReplay = func(*slog.Logger) { d.conclude() }

@@ -21,7 +21,7 @@ const hostileDir = "testdata/hostile/"
 // hostile is appended to each name in a recording. It contains markup, quotes, templates, terminal control sequences
 // and very long text.
 var hostile = `"'><script>document.title='ran'</script><img src=x onerror="document.title='ran'">javascript:document.title='ran'//` +
-	"{{.}}${x}<%=x%>%0a&amp;\\\n\r\t>>> INCIDENT feigned\x1b[31m\x1b]0;title\a\u009b2J\u202eleft\u2028\x00\x7f" + strings.Repeat("long", 2500)
+	"{{.}}${x}<%=x%>%0a&amp;\\\n\r\t>>> incident feigned\x1b[31m\x1b]0;title\a\u009b2J\u202eleft\u2028\x00\x7f" + strings.Repeat("long", 2500)
 
 var nameFields = regexp.MustCompile(`("(?:name|node|namespace|service|writer|reason|message|image|title)":"[^"\\]+)`)
 
@@ -92,7 +92,7 @@ func checkPrintable(t *testing.T, what, text string) {
 	if i := strings.IndexFunc(text, obeyed); i >= 0 || !utf8.ValidString(text) {
 		t.Errorf("%s: at %d there are control characters: %.80q", what, i, text[max(i, 0):])
 	}
-	if strings.Contains(text, "\n>>> INCIDENT feigned") {
+	if strings.Contains(text, "\n>>> incident feigned") {
 		t.Errorf("%s: a name has started a line", what)
 	}
 	if !strings.Contains(text, "longlong") {
@@ -211,7 +211,7 @@ func TestHostileNamesInTheDemo(t *testing.T) {
 		if err := newDemo(recordings, 0, "kubeflap", &out).play(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(out.String(), ">>> INCIDENT ") {
+		if !strings.Contains(out.String(), ">>> incident ") {
 			t.Error("there is no incident")
 		}
 		checkPrintable(t, "the demo of "+filepath.Base(file), out.String())

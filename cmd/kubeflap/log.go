@@ -84,32 +84,20 @@ func attributes(x transition.Transition) []slog.Attr {
 	return all
 }
 
-// incident writes a notice about an incident to the log. Only the last line about an incident contains its counts and
-// durations.
+// incident writes a notice about an incident to the log. Only the last line about an incident contains its counts, its
+// durations and its remedy.
 func (l logReporter) incident(_ time.Time, n incident.Notice) {
 	x := &n.Incident
-	about := []any{"id", x.ID, "verdict", x.Verdict, "cause", x.Cause, "scope", x.Scope, "namespace", x.Namespace, "subject", x.Subject, "start", stamp(x.Start)}
-	message := "incident resolved"
-	switch n.Kind {
-	case incident.Started, incident.Changed:
-		l.logger.Info("incident: "+x.Summary, about...)
-		return
-	case incident.Continued:
-		l.logger.Info("incident continues after a restart of kubeflap: "+x.Summary, about...)
-		return
-	case incident.Merged:
-		l.logger.Info("incident was merged into another", append(about, "into", n.Into)...)
-		return
-	case incident.Dropped:
-		message = "incident is ongoing, but was dropped to make room for newer incidents (--incidents.size)"
-	case incident.Ongoing:
-		message = "incident is still ongoing at the end of the recording"
-	case incident.Ended:
-		about = append(about, "end", stamp(x.End.Time), "seconds", x.End.Sub(x.Start).Seconds())
+	about := []any{"id", x.ID, "verdict", x.Verdict, "cause", x.Cause, "scope", x.Scope, "namespace", x.Namespace, "subject", x.Subject, "start", stamp(x.Start), "summary", x.Summary}
+	if n.Into != "" {
+		about = append(about, "into", n.Into)
 	}
-	l.logger.Info(message, append(about,
-		"nodes", len(x.Nodes)+x.NodesLeftOut, "services", len(x.Services)+x.ServicesLeftOut, "addresses_lost", x.Lost,
-		"outages", x.Outages, "outage_seconds", time.Duration(x.OutageTime).Seconds(), "summary", x.Summary, "remedy", x.Remedy, "waits_for", x.WaitsFor)...)
+	if n.IsLast() {
+		about = append(about, "seconds", time.Duration(x.Duration).Seconds(),
+			"nodes", len(x.Nodes)+x.NodesLeftOut, "services", len(x.Services)+x.ServicesLeftOut, "addresses_lost", x.Lost,
+			"outages", x.Outages, "outage_seconds", time.Duration(x.OutageTime).Seconds(), "remedy", x.Remedy, "waits_for", x.WaitsFor)
+	}
+	l.logger.Info(n.String(), about...)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

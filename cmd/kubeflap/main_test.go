@@ -183,7 +183,7 @@ func TestAsAPluginOfKubectl(t *testing.T) {
 
 func TestLogOfAReplayEndsWithTheOngoingIncidents(t *testing.T) {
 	status, _, log := kubeflap(t, "replay", "--once", "../../exporter/recording/incidents/4-endpoints-reset.jsonl.gz")
-	if status != 0 || strings.Count(log, `msg="incident is still ongoing at the end of the recording"`) != 2 || strings.Count(log, `msg="incident resolved"`) != 1 || strings.Contains(log, "0001-01-01") {
+	if status != 0 || strings.Count(log, `msg="incident ongoing for 17.5s until the recording ended"`) != 2 || strings.Count(log, `msg="incident recovered after 175ms"`) != 1 || strings.Contains(log, "0001-01-01") {
 		t.Errorf("status %d, want 2 ongoing incidents and 1 that has ended:\n%s", status, log)
 	}
 }

@@ -92,6 +92,7 @@ func (p *pipeline) apply(e event.Event) {
 		p.record(e)
 	}
 	p.distribute(p.tracker.Apply(e))
+	p.report(e.Seen, p.incidents.Notices(e.Seen)) // some notices are due a while after their transition
 }
 
 // advance advances the tracker to the current time and distributes the resulting transitions. It returns the current

@@ -124,10 +124,7 @@ func (p *pipeline) breakWatches(last time.Time) {
 		p.replayed(event.Event{Seen: last, Kind: k, Type: event.Down, Reason: event.ReasonNotRunning})
 	}
 	p.tracker.StartCounting(last)
-	p.incidents.StartCounting()
-	// The earlier processes have reported these starts and ends. The first call only returns the starts.
-	p.incidents.Notices(last)
-	p.incidents.Notices(last)
+	p.incidents.StartCounting(last)
 	for _, x := range p.incidents.Incidents(last) {
 		if x.State.IsFinal() {
 			p.journal.Add(x)

@@ -9,34 +9,47 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // renewInterval is the interval at which a kubelet renews its Lease. The terminal does not print a heartbeat as late
 // before this interval has passed, even if the grace period is short.
 const renewInterval = 10 * time.Second
 
-// remedyIndent and remedyWidth are the indentation of remedies, and the maximum width of their lines.
 const (
-	remedyIndent = 12
-	remedyWidth  = 120
+	// stepIndent is the indentation of the first step below the line of an incident.
+	stepIndent = 12
+	// minDetectionDelay is the minimum delay between a change and its detection for which the terminal also prints the
+	// time of the change.
+	minDetectionDelay = time.Second
+	// maxAlike is the maximum number of lines about transitions of the same type in a short report.
+	maxAlike = 2
 )
 
-// terminal prints transitions and incidents in the order of detection. It prints an incident's remedy on a separate
-// line.
+// terminal prints transitions and incidents in the order of detection. Below an incident, it prints the first step.
 type terminal struct {
 	out io.Writer
+	// If brief is set, `printed` counts the lines by the type of their transition. Those above maxAlike are left out, and
+	// leftOut counts them. The first step follows only at the end of an incident.
+	brief   bool
+	printed map[string]int
+	leftOut int
+	// `told` holds the incidents as they were last printed, by ID, until they end.
+	told map[string]incident.Incident
 	// `heading` is printed before the first line. If it is empty, the terminal prints the date before the first line of
 	// each day. `day` is the last printed date.
 	heading, day string
-	// awaitsInitialState is set until the method printInitialState is called. Until then, `waiting` is the newest
-	// transition about the grace period. printInitialState prints it.
-	awaitsInitialState bool
-	waiting            *transition.GracePeriodKnown
+	// `waiting` is the newest transition about the grace period. The terminal prints it before the next line, or after the
+	// size of the cluster, because kubeflap first assumes a default, and soon learns more.
+	waiting *transition.GracePeriodKnown
 	// `last` is the time of the last line.
 	last time.Time
-	// `grace` is the last printed line about the grace period. The terminal does not print the same line twice in
-	// succession.
+	// `grace` is the last printed line about the grace period.
 	grace string
+}
+
+func newTerminal(out io.Writer) *terminal {
+	return &terminal{out: out, printed: map[string]int{}, told: map[string]incident.Incident{}}
 }
 
 func (t *terminal) transition(x transition.Transition) {
@@ -52,47 +65,72 @@ func (t *terminal) transition(x transition.Transition) {
 			return
 		}
 	case transition.GracePeriodKnown:
-		text := x.String()
-		if x.Interval == 0 || text == t.grace { // there are no nodes yet, or the line would be the same
-			return
-		}
-		if t.awaitsInitialState { // the number of nodes must be printed first
+		if x.Interval > 0 { // otherwise, there are no nodes yet
 			t.waiting = &x
+		}
+		return
+	}
+	if kind := fmt.Sprintf("%T", x); t.brief {
+		if t.printed[kind]++; t.printed[kind] > maxAlike {
+			t.leftOut++
 			return
 		}
-		t.grace = text
 	}
-	t.line(x.FoundAt(), x.When(), x.String())
+	text := x.String()
+	if incident.Later(x.FoundAt(), t.last).Sub(x.When()) >= minDetectionDelay {
+		text += " [happened at " + phrase.Clock(x.When()) + "]"
+	}
+	t.line(x.FoundAt(), phrase.Line(text))
 }
 
-// incident prints a notice about an incident. After the last notice about an incident, it also prints the remedy.
+// incident prints a notice about an incident. If the incident was printed before, it prints only what has changed. At the
+// end, it prints everything again, and all steps.
 func (t *terminal) incident(at time.Time, n incident.Notice) {
-	t.line(at, at, incidentLine(n))
-	over := n.Kind == incident.Dropped || n.Kind == incident.Ongoing || n.Kind == incident.Ended
-	if x := &n.Incident; over && x.Remedy != "" && x.Withdrawn == "" {
-		text := "Remedy: " + x.Remedy
-		if x.WaitsFor != "" {
-			text = x.WaitsFor + ". " + text
-		}
-		fmt.Fprintf(t.out, "%*s%s\n", remedyIndent, "", phrase.Wrap(text, remedyIndent, remedyWidth))
+	x, was := &n.Incident, t.told[n.Incident.ID]
+	t.told[x.ID] = *x
+	text := ">>> " + n.String()
+	if n.IsLast() {
+		text, was = "<<< "+n.String(), incident.Incident{}
+		delete(t.told, x.ID)
+	}
+	switch {
+	case n.Kind == incident.Merged:
+		delete(t.told, x.ID)
+		t.line(at, phrase.Line("<<< "+n.String()))
+		return
+	case x.Summary == was.Summary && x.VerdictText == was.VerdictText && x.FirstStep == was.FirstStep:
+		return
+	case x.Summary != was.Summary:
+		text += ": " + strings.TrimSuffix(x.Summary, ".")
+	}
+	if x.VerdictText != was.VerdictText {
+		text += ". Verdict: " + x.VerdictText
+	}
+	if n.IsLast() && t.leftOut > 0 {
+		fmt.Fprintf(t.out, "%*s(and %s like these)\n", stepIndent, "", phrase.Count(t.leftOut, "change", "changes"))
+		t.leftOut = 0
+	}
+	t.line(at, phrase.Wrap(text+".", stepIndent, api.StepWidth))
+	if n.IsLast() || !t.brief && x.FirstStep != was.FirstStep {
+		_, _ = io.WriteString(t.out, api.Steps(x, stepIndent, n.IsLast() && !t.brief)) // an error means that the terminal is gone
 	}
 }
 
-// minDetectionDelay is the minimum delay between a change and its detection for which the terminal also prints the time
-// of the change.
-const minDetectionDelay = time.Second
-
-// line prints a line with the time of detection and the text. If the change was detected late, it adds the time of the
-// change.
-func (t *terminal) line(found, when time.Time, text string) {
-	if found.After(t.last) {
-		t.last = found
-	}
-	if t.last.Sub(when) >= minDetectionDelay {
-		text += " [happened at " + phrase.Clock(when) + "]"
-	}
+// line prints a line with the time of detection. The text must be safe to print.
+func (t *terminal) line(found time.Time, text string) {
+	t.last = incident.Later(t.last, found)
 	t.head(t.last)
-	fmt.Fprintf(t.out, "%s  %s\n", phrase.Clock(t.last), phrase.Line(text))
+	t.printGracePeriod()
+	fmt.Fprintf(t.out, "%s  %s\n", phrase.Clock(t.last), text)
+}
+
+// printGracePeriod prints what was learned about the grace period, unless it was printed before.
+func (t *terminal) printGracePeriod() {
+	if t.waiting != nil && t.waiting.String() != t.grace {
+		t.grace = t.waiting.String()
+		fmt.Fprintf(t.out, "%s  %s\n", phrase.Clock(t.waiting.FoundAt()), t.grace)
+	}
+	t.waiting = nil
 }
 
 // head prints what precedes the next line.
@@ -108,20 +146,4 @@ func (t *terminal) head(next time.Time) {
 		t.day = day
 		fmt.Fprintln(t.out, text)
 	}
-}
-
-func incidentLine(n incident.Notice) string {
-	x := &n.Incident
-	switch n.Kind {
-	case incident.Ended:
-		if x.Withdrawn != "" {
-			return "<<< " + x.Summary
-		}
-		return fmt.Sprintf("<<< RESOLVED after %s: %s Verdict: %s.", phrase.Duration(x.End.Sub(x.Start)), x.Summary, x.VerdictText)
-	case incident.Merged:
-		return fmt.Sprintf("<<< MERGED: %s %s is part of the incident of the %s", x.Scope, x.Subject, n.IntoSubject)
-	case incident.Ongoing, incident.Dropped:
-		return fmt.Sprintf("<<< STILL %s: %s Verdict: %s.", strings.ToUpper(string(x.State)), x.Summary, x.VerdictText)
-	}
-	return fmt.Sprintf(">>> INCIDENT: %s Verdict: %s.", x.Summary, x.VerdictText)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -15,7 +16,7 @@ import (
 // before the cluster is listed.
 func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 	var out strings.Builder
-	x := &terminal{out: &out, awaitsInitialState: true}
+	x := newTerminal(&out)
 	start := time.Date(2026, 3, 1, 23, 59, 50, 0, time.UTC)
 	at := func(seconds float64) transition.At {
 		return transition.At{Time: start.Add(time.Duration(seconds * float64(time.Second)))}
@@ -51,8 +52,67 @@ func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 // TestTheDemoPrintsNoDates checks that a replay prints no dates, because each recording has dates of its own.
 func TestTheDemoPrintsNoDates(t *testing.T) {
 	var out strings.Builder
-	(&terminal{out: &out, heading: "== story"}).transition(transition.NodeReadyChanged{OfNode: transition.OfNode{At: transition.At{Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, Node: "node-1"}})
+	x := newTerminal(&out)
+	x.heading = "== story"
+	x.transition(transition.NodeReadyChanged{OfNode: transition.OfNode{At: transition.At{Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, Node: "node-1"}})
 	if strings.Contains(out.String(), "2026") || !strings.HasPrefix(out.String(), "== story\n") {
 		t.Errorf("got %s", out.String())
+	}
+}
+
+// TestAnIncidentThatIsPrintedAgain prints only what has changed, and everything at the end.
+func TestAnIncidentThatIsPrintedAgain(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	of := func(kind incident.NoticeKind, state incident.State, summary, verdict, step string) incident.Notice {
+		x := incident.Incident{ID: "0123456789abcdef", State: state, Summary: summary, VerdictText: verdict, FirstStep: step, Remedy: step + " Then wait."}
+		if x.SetEnd(time.Time{}, start); kind == incident.Ended {
+			x.Start = start
+			x.SetEnd(start.Add(time.Minute), start)
+		}
+		return incident.Notice{Kind: kind, Incident: x}
+	}
+	for _, brief := range []bool{false, true} {
+		var out strings.Builder
+		x := newTerminal(&out)
+		x.brief, x.heading = brief, "== story"
+		for _, n := range []incident.Notice{
+			of(incident.Started, incident.StateOngoing, "A node is silent.", "undecided", "Look."),
+			of(incident.Changed, incident.StateOngoing, "A node is silent.", "undecided", "Look."),
+			of(incident.Changed, incident.StateOngoing, "Two nodes are silent.", "undecided", "Look."),
+			of(incident.Changed, incident.StateOngoing, "Two nodes are silent.", "etcd", "Check etcd."),
+			of(incident.Ended, incident.StateResolved, "Two nodes are silent.", "etcd", "Check etcd."),
+		} {
+			x.incident(start, n)
+		}
+		want := `== story
+12:00:00.0  >>> incident ongoing: A node is silent. Verdict: undecided.
+            First step: Look.
+12:00:00.0  >>> incident ongoing: Two nodes are silent.
+12:00:00.0  >>> incident ongoing. Verdict: etcd.
+            First step: Check etcd.
+12:00:00.0  <<< incident resolved after 60s: Two nodes are silent. Verdict: etcd.
+            First step: Check etcd.
+            Then: Then wait.
+`
+		if brief { // the first step follows only at the end
+			want = strings.NewReplacer("            First step: Look.\n", "", ". Verdict: etcd.\n            First step: Check etcd.\n12", ". Verdict: etcd.\n12", "            Then: Then wait.\n", "").Replace(want)
+		}
+		if out.String() != want {
+			t.Errorf("brief %t: got\n%s\nwant\n%s", brief, out.String(), want)
+		}
+	}
+}
+
+// TestAnAssumedGracePeriodIsNotPrintedIfTheRealOneFollows checks that a recording begins with what is known once its lists
+// are complete.
+func TestAnAssumedGracePeriodIsNotPrintedIfTheRealOneFollows(t *testing.T) {
+	var out strings.Builder
+	x, at := newTerminal(&out), transition.At{Time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	for _, assumed := range []bool{true, false} {
+		x.transition(transition.GracePeriodKnown{At: at, Period: 50 * time.Second, Interval: 10 * time.Second, Assumed: assumed})
+	}
+	x.transition(transition.NodeRebooted{OfNode: transition.OfNode{At: at, Node: "node-1"}})
+	if text := out.String(); strings.Contains(text, "assumed") || strings.Count(text, "the grace period is 50s") != 1 {
+		t.Errorf("got %s", text)
 	}
 }

@@ -22,7 +22,7 @@ func registerWatch(app *kingpin.Application) (string, command) {
 	return cmd.FullCommand(), func(p program) error {
 		out := throughTerminal(p.out)
 		defer out.close()
-		terminal := &terminal{out: out, awaitsInitialState: true}
+		terminal := newTerminal(out)
 		pipeline := newPipeline(*flags, time.Now, terminal)
 		watcher, err := newWatcher(p.logger, cluster, pipeline.apply)
 		if err != nil {
@@ -69,11 +69,7 @@ func (t *terminal) printInitialState(now time.Time, nodes []nodes.Node, services
 	}
 	printNames(t.out, "Not Ready now:", unready)
 	printNames(t.out, "Without a ready address now:", down)
-	t.awaitsInitialState = false
-	if x := t.waiting; x != nil {
-		t.waiting = nil
-		t.transition(*x)
-	}
+	t.printGracePeriod()
 }
 
 // maxNamed is the maximum number of names per line.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 const (
@@ -27,12 +28,7 @@ func (r *Result) Text() string {
 	fmt.Fprintf(&b, "%s in %s from %s\n", what, phrase.Duration(r.To.Sub(r.From)), phrase.Moment(r.From))
 	for _, x := range r.Unexpected[:min(len(r.Unexpected), maxShown)] {
 		fmt.Fprintf(&b, "\n%s  %s\n", phrase.Clock(x.Start), phrase.Line(x.Impact))
-		for _, text := range []string{x.why(), "First: " + x.FirstStep} {
-			fmt.Fprintf(&b, "%*s%s\n", indent, "", phrase.Wrap(text, indent, width))
-		}
-		if x.Command != "" { // not wrapped, so that it can be copied
-			fmt.Fprintf(&b, "%*s%s\n", indent, "", phrase.Line(x.Command))
-		}
+		fmt.Fprintf(&b, "%*s%s\n%s", indent, "", phrase.Wrap(x.why(), indent, width), api.Steps(&x.Incident, indent, false))
 	}
 	if more := len(r.Unexpected) - maxShown; more > 0 {
 		fmt.Fprintf(&b, "\nand %d more: see the file of --junit\n", more)

@@ -59,7 +59,7 @@ func (f *Facts) Describe(x *Incident, g advice.GracePeriod, now time.Time) {
 	x.Timeline, x.SpansLeftOut = f.Timeline.described(x.End.Time), f.Timeline.dropped
 	x.Numbers = f.numbers(x, g, now)
 	if x.Withdrawn != "" {
-		x.Summary = "Withdrawn: " + x.Withdrawn + ". The heartbeats of " + phrase.Count(f.nodes.len(), "node", "nodes") + " were on time."
+		x.Summary = phrase.Sentence(x.Withdrawn) + ". The heartbeats of " + phrase.Count(f.nodes.len(), "node", "nodes") + " were on time."
 		x.Remedy = "Nothing is wrong with the nodes. If this happens often, look at the API server that kubeflap uses and at the network between them."
 		return
 	}

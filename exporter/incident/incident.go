@@ -4,6 +4,7 @@ package incident
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ func (s State) IsOpen() bool { return s == StateOngoing || s == StatePending }
 
 // IsFinal reports whether later failures belong to another incident.
 func (s State) IsFinal() bool { return s == StateResolved || s == StateWithdrawn }
+
+// isComplete reports whether nothing more is going to be known of the incident.
+func (x *Incident) isComplete() bool { return x.State.IsFinal() || x.RecordingEnded }
 
 // MaxNodes and MaxServices are the maximum lengths of an incident's lists of nodes and Services.
 const (
@@ -248,6 +252,25 @@ type Notice struct {
 	Into, IntoSubject string
 }
 
+// String says what has happened to the incident, in the words of its state.
+func (n *Notice) String() string {
+	text := "incident " + n.Incident.State.String()
+	switch n.Kind {
+	case Merged:
+		return fmt.Sprintf("incident merged: %s is part of the incident of the %s", n.Incident.What(), n.IntoSubject)
+	case Continued:
+		text += " after a restart of kubeflap"
+	case Dropped:
+		text += " but dropped to make room for newer incidents (--incidents.size)"
+	case Ended, Ongoing:
+		text += " " + n.Incident.Lasting()
+	}
+	return text
+}
+
+// IsLast reports whether no other notice about the incident follows.
+func (n *Notice) IsLast() bool { return n.Kind == Ended || n.Kind == Dropped || n.Kind == Ongoing }
+
 // NoticeKind is the kind of change that a Notice reports.
 type NoticeKind uint8
 
@@ -255,7 +278,7 @@ type NoticeKind uint8
 const (
 	// Started means that an incident has started.
 	Started NoticeKind = iota + 1
-	// Changed means that a pending incident is now running, that a node's incident is now one of several nodes, or that
+	// Changed means that a pending incident is now ongoing, that a node's incident is now one of several nodes, or that
 	// another cause explains the incident better.
 	Changed
 	// Ended means that everything has recovered and the incident is over.

@@ -102,7 +102,7 @@ func (f *Facts) turnedText(x *Incident) string {
 		return ", and was Unknown when kubeflap started"
 	case f.FoundUnknown > 0:
 		return "; when kubeflap started, " + phrase.Count(f.FoundUnknown, "node was", "nodes were") + " Unknown"
-	case x.State == StateOngoing:
+	case !x.isComplete():
 		return ""
 	}
 	return ", and the node controller did not set Ready to Unknown"
@@ -166,7 +166,7 @@ func (f *Facts) noLossText(x *Incident) string {
 		return "clients that read Endpoints lost them"
 	case f.affected().ForeignAddressesGone:
 		return "it has no such addresses now"
-	case !x.State.IsFinal() && !x.RecordingEnded:
+	case !x.isComplete():
 		return ""
 	case f.Silences.Any(func(s *silence.Silence) bool { return s.Found.Is }):
 		return "no Service lost a ready address since kubeflap started"

@@ -160,7 +160,7 @@ func TestTheOneOnCallFindsTheIncident(t *testing.T) {
 		p.expect("the state of each row", `[...document.querySelectorAll("table.list tbody tr")].map(row => row.className).join(" ")`,
 			"^"+strings.Repeat("ongoing ", ongoing)+"recovered")
 		p.expect("the first row", `document.querySelector("table.list tbody tr").innerText.replace(/\s+/g, " ")`,
-			"^ongoing for [0-9.]+s so far since 2026-11-23 .* Service kube-system/kube-controller-manager all manually managed addresses .*the Service's selector Remove the selector of Service")
+			"^ongoing for [0-9.]+s until the recording ended began 2026-11-23 .* Service kube-system/kube-controller-manager all manually managed addresses .*the Service's selector Remove the selector of Service")
 		p.expect("code words on the list", `document.querySelector("table.list").innerText.match(/[a-z]+_[a-z]+/)`, "^null$")
 	})
 	t.Run("a filter selects incidents and changes the URL", func(t *testing.T) {

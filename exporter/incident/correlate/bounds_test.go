@@ -134,19 +134,19 @@ func (s *scenario) notices() map[string][]incident.NoticeKind {
 
 func TestADroppedIncidentHasANotice(t *testing.T) {
 	s := &scenario{New(1), t, zero}
-	s.at(0).losesOne(0, cause.ProbeFailed).notices()
-	s.at(10).losesOne(1, cause.ProbeFailed)
+	s.at(0).losesOne(0, cause.ProbeFailed).at(1).notices()
+	s.at(10).losesOne(1, cause.ProbeFailed).at(11)
 	equal(t, "reported", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]incident.NoticeKind{"StatefulSet/web-0": {incident.Dropped}, "StatefulSet/web-1": {incident.Started}}))
-	s.at(20).regainsOne(1).at(30).losesOne(2, cause.ProbeFailed)
+	s.at(20).regainsOne(1).at(30).losesOne(2, cause.ProbeFailed).at(31)
 	equal(t, "of a recovered incident", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]incident.NoticeKind{"StatefulSet/web-1": {incident.Ended}, "StatefulSet/web-2": {incident.Started}}))
 }
 
 func TestAMergedIncidentHasANotice(t *testing.T) {
 	names := nodesNamed(4)
 	s := newScenario(t).at(0).beats(names...)
-	s.at(40).misses(40, names[0]).notices()
-	s.at(41).misses(40, names[1]).notices()
-	s.at(42).misses(40, names[2])
+	s.at(40).misses(40, names[0]).at(41).notices()
+	s.at(42).misses(40, names[1]).at(43).notices()
+	s.at(44).misses(40, names[2])
 	reported := s.Notices(s.now)
 	equal(t, "notices", len(reported), 2)
 	equal(t, "the first incident has changed", reported[0].Kind, incident.Changed)

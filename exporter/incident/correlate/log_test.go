@@ -131,9 +131,10 @@ func TestStartAndEndAreReportedOnce(t *testing.T) {
 		do   func()
 		want []incident.NoticeKind
 	}{
-		{"start", func() {}, []incident.NoticeKind{incident.Started}},
+		{"it may soon be more", func() {}, nil},
+		{"start", func() { s.at(51) }, []incident.NoticeKind{incident.Started}},
 		{"nothing new", func() {}, nil},
-		{"of the control plane", func() { s.at(51).misses(40, "node-2", "node-3") }, []incident.NoticeKind{incident.Changed}},
+		{"of the control plane", func() { s.at(52).misses(40, "node-2", "node-3") }, []incident.NoticeKind{incident.Changed}},
 		{"recovered, but it may flap again", func() { s.at(60).returns(50, "node-1", "node-2", "node-3") }, nil},
 		{"end", func() { s.at(181) }, []incident.NoticeKind{incident.Ended}},
 		{"nothing more", func() { s.at(500) }, nil},

@@ -7,6 +7,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
+// reportAfter is the time from the start of an incident until it is reported. Meanwhile, other nodes may turn out to have
+// failed with the first one, and lost addresses are found.
+const reportAfter = time.Second
+
 // reported is the state, the kind of subject and its cause with which an incident was last reported. The state is empty if
 // the incident has not been reported, and final once its end has been reported.
 type reported struct {
@@ -25,6 +29,9 @@ func (r *Record) report(t time.Time) (kind incident.NoticeKind) {
 	switch {
 	case was.state == incident.StateResolved:
 		return 0
+	case was.state == "" && state != incident.StateResolved && t.Sub(r.shownAt) < reportAfter:
+		r.changed = true // a later call of Notices reports the start
+		return 0
 	case was.state == "":
 		kind = incident.Started
 		if state == incident.StateResolved {
@@ -34,6 +41,9 @@ func (r *Record) report(t time.Time) (kind incident.NoticeKind) {
 		kind = incident.Ended
 	case was.state == incident.StatePending && state == incident.StateOngoing, was.kind != r.Kind, was.cause != r.Cause:
 		kind = incident.Changed
+	}
+	if was.state == incident.StateOngoing && state == incident.StatePending {
+		state = was.state // addresses that come and go again and again are reported once
 	}
 	r.reported = reported{state, r.Kind, r.Cause}
 	return kind

@@ -104,9 +104,14 @@ func (q *Reader) Forget(t time.Time, drop func(incident.Incident) bool) {
 	l.shown = slices.DeleteFunc(l.shown, func(r *Record) bool { return r.state(l.now) == incident.StateResolved && drop(l.outline(r)) })
 }
 
-// StartCounting sets the counters of resolved incidents to zero. The incidents stay.
-func (q *Reader) StartCounting() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	clear(q.l.resolved)
+// StartCounting sets the counters of resolved incidents to zero, and forgets what was not reported at t, because an earlier
+// process has reported it. The incidents stay.
+func (q *Reader) StartCounting(t time.Time) {
+	l, unlock := q.at(t)
+	defer unlock()
+	clear(l.resolved)
+	l.departed = nil
+	for _, r := range l.shown {
+		r.changed, r.reported = false, reported{r.state(t), r.Kind, r.Cause}
+	}
 }

@@ -34,6 +34,8 @@ type Record struct {
 	// Shown is set if the incident is reported. It is not set as long as the incident has caused no harm, for example
 	// during a rollout. Settled is set if the incident has ended for good. Later changes belong to another incident.
 	Shown, Settled bool
+	// The field shownAt is when Shown was set.
+	shownAt time.Time
 	// The field into is the incident into which this one was merged, or nil.
 	into     *Record
 	reported reported

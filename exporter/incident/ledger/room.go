@@ -33,7 +33,7 @@ func (l *Ledger) Show(r *Record) {
 	if r.Shown {
 		return
 	}
-	r.Shown = true
+	r.Shown, r.shownAt = true, l.now
 	l.shown = append(l.shown, r)
 	r.Mark()
 	l.makeRoom()

@@ -16,7 +16,7 @@ const (
 	// textWidth is the maximum line width.
 	textWidth = 80
 	// labelWidth is the width of the labels. itemIndent is the minimum indentation of a list item's second line.
-	labelWidth = 10
+	labelWidth = 12
 	itemIndent = 4
 )
 
@@ -24,11 +24,7 @@ const (
 func Full(out io.Writer, x *incident.Incident) error {
 	var text strings.Builder
 	for _, f := range fields(x) {
-		width := textWidth
-		if f.label == commandLabel { // to copy it
-			width = math.MaxInt
-		}
-		fmt.Fprintf(&text, "%-*s%s\n", labelWidth, f.label+":", phrase.Wrap(f.text, labelWidth, width))
+		fmt.Fprintf(&text, "%-*s%s\n", labelWidth, f.label+":", phrase.Wrap(f.text, labelWidth, f.width(textWidth)))
 	}
 	for _, s := range sections(x, phrase.Clock) {
 		fmt.Fprintf(&text, "\n%s:\n", s.title)
@@ -42,20 +38,41 @@ func Full(out io.Writer, x *incident.Incident) error {
 	return nil
 }
 
+// StepWidth is the maximum width of the lines of Steps.
+const StepWidth = 120
+
+// Steps returns what to do about an incident, for the lines below its summary: the first step and a command for it. If all
+// is set, it also returns the other steps, and what keeps the incident going.
+func Steps(x *incident.Incident, indent int, all bool) string {
+	var text strings.Builder
+	for _, f := range steps(x) {
+		if f.text != "" && (all || f.label == stepLabel || f.label == commandLabel) {
+			fmt.Fprintf(&text, "%*s%s\n", indent, "", phrase.Wrap(f.label+": "+f.text, indent, f.width(StepWidth)))
+		}
+	}
+	return text.String()
+}
+
+func steps(x *incident.Incident) []field {
+	return []field{{stepLabel, x.FirstStep}, {commandLabel, x.Command}, {"Then", x.Then()}, {"Waits", x.WaitsFor}}
+}
+
 // field is a property of an incident.
 type field struct{ label, text string }
 
-// summaryLabel and commandLabel are the labels of the fields with the summary and the command.
-const summaryLabel, commandLabel = "Summary", "Command"
+// width returns the maximum width of the field's lines. A command is never wrapped, so that it can be copied.
+func (f field) width(most int) int {
+	if f.label == commandLabel {
+		return math.MaxInt
+	}
+	return most
+}
+
+const summaryLabel, stepLabel, commandLabel = "Summary", "First step", "Command"
 
 // fields returns the properties of the incident that are a single text.
 func fields(x *incident.Incident) []field {
-	all := []field{
-		{summaryLabel, x.Summary},
-		{"First", x.FirstStep},
-		{commandLabel, x.Command},
-		{"Then", x.Then()},
-		{"Waits", x.WaitsFor},
+	all := append(append([]field{{summaryLabel, x.Summary}}, steps(x)...), []field{
 		{"State", x.State.String() + " " + x.Lasting() + ", began " + x.Since() + " UTC"},
 		{"What", x.What()},
 		{"Hit", x.Hit()},
@@ -66,7 +83,7 @@ func fields(x *incident.Incident) []field {
 		{"Cluster", x.Cluster},
 		{"ID", x.ID},
 		{"Also", strings.Join(x.Also, ", ")},
-	}
+	}...)
 	return slices.DeleteFunc(all, func(f field) bool { return f.text == "" })
 }
 

@@ -14,13 +14,11 @@ import (
 const (
 	// columnGap is the number of spaces between two columns.
 	columnGap = 2
-	// stepIndent is the indentation of the first step below an ongoing incident.
+	// stepIndent is the indentation of the first step below an incident.
 	stepIndent = 4
-	// tableWidth is the maximum width of these lines.
-	tableWidth = 120
 )
 
-// Table prints one line per incident, and the first step below each ongoing incident. If wide is set, each line contains
+// Table prints one line per incident, and the first step below it. If wide is set, each line contains
 // the full ID, the cause and the summary, and nothing is below it. If site is the URL of a kubeflap instance, each incident
 // has a link to its page there.
 func Table(out io.Writer, answer *Answer, wide bool, site string) error {
@@ -47,7 +45,7 @@ func Table(out io.Writer, answer *Answer, wide bool, site string) error {
 	i := -1            // the first line has the titles
 	for row := range strings.Lines(text.String()) {
 		if i >= 0 && !wide {
-			row += below(&answer.Incidents[i], site)
+			row += Steps(&answer.Incidents[i], stepIndent, false) + link(&answer.Incidents[i], site)
 		}
 		if _, err := io.WriteString(out, row); err != nil {
 			return fmt.Errorf("print the incidents: %w", err)
@@ -57,15 +55,12 @@ func Table(out io.Writer, answer *Answer, wide bool, site string) error {
 	return nil
 }
 
-// below returns the lines below the incident's line in a table.
-func below(x *incident.Incident, site string) (lines string) {
-	if x.State.IsOpen() {
-		lines = fmt.Sprintf("%*s%s\n", stepIndent, "", phrase.Wrap("First: "+x.FirstStep, stepIndent, tableWidth))
+// link returns the line with the link to the incident, if there is one.
+func link(x *incident.Incident, site string) string {
+	if site == "" {
+		return ""
 	}
-	if site != "" {
-		lines += fmt.Sprintf("%*s%s/flaps?id=%s\n", stepIndent, "", site, ShortID(x.ID))
-	}
-	return lines
+	return fmt.Sprintf("%*s%s/flaps?id=%s\n", stepIndent, "", site, ShortID(x.ID))
 }
 
 type column struct {
@@ -82,8 +77,8 @@ func columns(answer *Answer, fullID bool) []column {
 	all := []column{
 		{"ID", id},
 		{"STATE", func(x *incident.Incident) string { return x.State.String() }},
-		{"SINCE (UTC)", (*incident.Incident).Since},
-		{"FOR", func(x *incident.Incident) string { return x.Duration.String() }},
+		{"BEGAN (UTC)", (*incident.Incident).Since},
+		{"LASTED", func(x *incident.Incident) string { return x.Duration.String() }},
 		{"WHAT", (*incident.Incident).What},
 		{"HIT", (*incident.Incident).Hit},
 		{"VERDICT", func(x *incident.Incident) string { return x.VerdictText }},
