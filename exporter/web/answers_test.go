@@ -120,6 +120,8 @@ func TestCoverage(t *testing.T) {
 		{"a period before", []Cluster{whole}, "?from=2026-03-01T11:00:00Z", 0, []string{
 			"<h2>No incident matches, but kubeflap did not see everything</h2>", "The period begins before kubeflap started watching.",
 		}, nil},
+		{"several clusters have no common beginning", two, "", 0, []string{"Not watched: leases in one since"}, []string{"Watched since", "Earlier changes are unknown"}},
+		{"one of several clusters", two, "?cluster=two", 0, []string{"Watched since 2026-03-01 12:00:00 UTC, without a gap."}, []string{"Not watched: leases in one"}},
 		{"gaps in the API", two, "@", 0, []string{`2* "may_miss"`, `"cluster": "one"`, `"to": null`, `"since": "2026-03-01T12:00:00Z"`}, nil},
 		{"gaps of a cluster", two, "@?cluster=one", 0, []string{`2* "may_miss"`}, nil},
 		{"no gaps of another", two, "@?cluster=two", 0, []string{`"gaps": []`}, nil},

@@ -42,19 +42,12 @@ func Unwatched(all []NotWatched) string {
 	return strings.Join(texts, "; ")
 }
 
-// Texts describes when kubeflap watched the cluster: a sentence, and one for each gap, newest first.
-func (c *Coverage) Texts() []string {
-	if c.Since.IsZero() {
-		return []string{"It is unknown since when kubeflap watched the cluster."}
+// Texts describes when kubeflap watched a number of clusters: a sentence, and one for each gap, newest first. Several
+// clusters have no common beginning, so that the first sentence is left out.
+func (c *Coverage) Texts(clusters int) (all []string) {
+	if clusters <= 1 {
+		all = append(all, c.watched())
 	}
-	watched := "Watched since " + phrase.Moment(c.Since.Time) + ", without a gap."
-	if len(c.Gaps)+c.GapsLeftOut > 0 {
-		watched = "Watched since " + phrase.Moment(c.Since.Time) + ", with gaps."
-	}
-	if !c.Started.After(c.Since.Time) { // no earlier process watched
-		watched += " Earlier changes are unknown."
-	}
-	all := []string{watched}
 	gaps := slices.Clone(c.Gaps)
 	slices.SortStableFunc(gaps, func(a, b Gap) int { return b.From.Compare(a.From) })
 	shown := min(len(gaps), maxGaps)
@@ -65,6 +58,21 @@ func (c *Coverage) Texts() []string {
 		all = append(all, phrase.Count(n, "older gap is", "older gaps are")+" left out.")
 	}
 	return all
+}
+
+// watched says since when kubeflap watched the only cluster.
+func (c *Coverage) watched() string {
+	if c.Since.IsZero() {
+		return "It is unknown since when kubeflap watched the cluster."
+	}
+	text := "Watched since " + phrase.Moment(c.Since.Time) + ", without a gap."
+	if len(c.Gaps)+c.GapsLeftOut > 0 {
+		text = "Watched since " + phrase.Moment(c.Since.Time) + ", with gaps."
+	}
+	if !c.Started.After(c.Since.Time) { // no earlier process watched
+		text += " Earlier changes are unknown."
+	}
+	return text
 }
 
 // String describes the gap.

@@ -32,7 +32,7 @@ func Markdown(out io.Writer, answer *Answer, origin, filter string) error {
 		m.incident(&incidents[i])
 	}
 	m.paragraph("## Coverage")
-	m.list(answer.Coverage.Texts())
+	m.list(answer.Coverage.Texts(len(answer.GracePeriods)))
 	m.list(slices.Concat(answer.Coverage.Unwatched(), answer.Coverage.Missing(time.Time{})))
 	m.paragraph("## Source")
 	m.paragraph(phrase.Markdown("Printed by " + origin + "."))
