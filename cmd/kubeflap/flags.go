@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
@@ -65,7 +64,7 @@ const keptIncidents = 500
 
 // defaultSettings returns the settings if no flag is given.
 func defaultSettings() settings {
-	return settings{tracker: track.Settings{BounceWindow: 2 * time.Minute}, incidents: keptIncidents}
+	return settings{incidents: keptIncidents}
 }
 
 // addPipelineFlags adds the flags of a pipeline.
@@ -81,7 +80,6 @@ func addTrackerFlags(cmd *kingpin.CmdClause) *settings {
 	addFlag(cmd, "node-monitor-grace-period", "The --node-monitor-grace-period of the kube-controller-manager. "+
 		"With 0s, kubeflap reads the value from the kube-controller-manager's pod. Failing that, it measures the value or uses the default for the server's version.",
 		&s.tracker.GracePeriod, parseDuration).Default("0s")
-	addFlag(cmd, "bounce-window", "If a lost address is ready again within this time, the loss counts as a bounce.", &s.tracker.BounceWindow, parseDuration).Default("2m")
 	addFlag(cmd, "endpoints.source", "Source of address states. auto uses EndpointSlices if the cluster has them, otherwise Endpoints.",
 		&s.tracker.AddressSource, parseSource).Default("auto")
 	addFlag(cmd, "endpoints.known-manager", "An additional manager whose EndpointSlices kubeflap accepts for Services with a selector. "+
@@ -96,7 +94,7 @@ func addTrackerFlags(cmd *kingpin.CmdClause) *settings {
 }
 
 // trackerFlags are the names of the flags of the tracker.
-var trackerFlags = []string{"node-monitor-grace-period", "bounce-window", "endpoints.source", "endpoints.known-manager"}
+var trackerFlags = []string{"node-monitor-grace-period", "endpoints.source", "endpoints.known-manager"}
 
 // dataFlags holds the flags of the flight recorder.
 type dataFlags struct {

@@ -29,7 +29,7 @@ func (s *outage) at(second int) time.Time { return noon.Add(time.Duration(second
 
 func newOutage(t *testing.T, text *strings.Builder, nodes int) *outage {
 	s := &outage{t: t, silent: map[string]bool{}, nodes: map[string]*event.Node{}, text: text}
-	s.tracker = track.New(track.Settings{GracePeriod: 40 * time.Second, BounceWindow: 2 * time.Minute})
+	s.tracker = track.New(track.Settings{GracePeriod: 40 * time.Second})
 	s.c = NewCollector(s.tracker, correlate.New(100), func() time.Time { return s.at(s.now) })
 	list := map[event.Kind][]event.Object{}
 	for i := range nodes {

@@ -83,7 +83,7 @@ type counterReader struct {
 
 func newCounterReader() *counterReader {
 	r := &counterReader{seen: map[string]float64{}, step: time.Second}
-	r.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	r.tracker = track.New(track.Settings{})
 	r.collector = NewCollector(r.tracker, correlate.New(100), func() time.Time { return r.asOf })
 	r.page = NewPage(prometheus.NewRegistry())
 	r.page.Add(r.collector, "")

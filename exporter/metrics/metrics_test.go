@@ -47,7 +47,7 @@ func played(t *testing.T, path string) *Collector {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	tracker := track.New(track.Settings{})
 	clock := recording.NewClock(0)
 	c := NewCollector(tracker, correlate.New(100), clock.Now)
 	if err := recording.Play(t.Context(), reader.Events(), clock, feed(c, tracker)); err != nil {

@@ -107,7 +107,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	web := func() *story {
 		return newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1")).at(10)
 	}
-	left := newStory(t, Settings{BounceWindow: 30 * time.Second}).starts(slice("a", "web", "web-1", "web-2")).at(10).modified(slice("a", "web", "web-2"))
+	left := newStory(t, Settings{}).starts(slice("a", "web", "web-1", "web-2")).at(10).modified(slice("a", "web", "web-2"))
 	equal(t, "remembered addresses", kept(left.services, "all.any.recent"), 1)
 	for what, c := range map[string]struct {
 		s      *story
@@ -126,7 +126,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		"manually managed Endpoints": {
 			newStory(t, byHand).starts(aService("db", false), handWritten("db", "192.0.2.1")).at(20).lists(event.KindEndpoints), ofServices, []string{"sources"},
 		},
-		"addresses that left long ago": {left.at(75), ofServices, []string{"all.any.recent"}},
+		"addresses that left long ago": {left.at(145), ofServices, []string{"all.any.recent"}},
 	} {
 		c.s.Advance(c.s.now)
 		for _, field := range c.fields {

@@ -2,7 +2,6 @@ package track
 
 import (
 	"testing"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -20,7 +19,7 @@ func (s *story) consumerBounces() (by [transition.NumWindows]uint64) {
 }
 
 func TestConsumersBounceWhatIsPutBackAndTakenOutAgain(t *testing.T) {
-	s := newStory(t, Settings{BounceWindow: time.Minute}).starts(aService("web", true), slice("a", "web", "web-1", "web-2"))
+	s := newStory(t, Settings{}).starts(aService("web", true), slice("a", "web", "web-1", "web-2"))
 	for _, at := range []float64{10, 16} { // the address is removed, put back too early, removed, and put back
 		s.at(at).modified(slice("a", "web", "-web-1", "web-2"))
 		s.at(at + 3).modified(slice("a", "web", "web-1", "web-2"))

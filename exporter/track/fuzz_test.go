@@ -28,7 +28,6 @@ func FuzzApply(f *testing.F) {
 		d := &dice{data: data, now: zero}
 		fold := New(Settings{
 			GracePeriod:   time.Duration(d.roll(3)) * 20 * time.Second,
-			BounceWindow:  time.Duration(d.roll(3)) * time.Minute,
 			AddressSource: []event.Kind{0, event.KindEndpointSlice, event.KindEndpoints}[d.roll(3)],
 		})
 		fold.Advance(zero)

@@ -71,7 +71,7 @@ func TestAfterAGapTheStateIsRightAndNoCountIsTooHigh(t *testing.T) {
 }
 
 func compareAfterGap(t *testing.T, seed uint64, source event.Kind) {
-	settings := Settings{GracePeriod: 40 * time.Second, BounceWindow: 30 * time.Second, AddressSource: source}
+	settings := Settings{GracePeriod: 40 * time.Second, AddressSource: source}
 	truth, b := New(settings), &blinded{New(settings), map[event.Kind]bool{}}
 	c := newCluster(t, seed, 0, func(e event.Event) { truth.Apply(e) }, b.sees)
 	c.steady = true
@@ -185,7 +185,7 @@ func TestRecordedEventsGiveTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		live := newStory(t, Settings{GracePeriod: 40 * time.Second, BounceWindow: 30 * time.Second})
+		live := newStory(t, Settings{GracePeriod: 40 * time.Second})
 		c := newCluster(t, seed, 0, live.Apply, func(e event.Event) {
 			if err := w.Write(e); err != nil {
 				t.Fatal(err)
@@ -197,7 +197,7 @@ func TestRecordedEventsGiveTheSame(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		replayed := newStory(t, Settings{GracePeriod: 40 * time.Second, BounceWindow: 30 * time.Second})
+		replayed := newStory(t, Settings{GracePeriod: 40 * time.Second})
 		r, err := recording.NewReader(&file, "")
 		if err != nil {
 			t.Fatal(err)

@@ -420,7 +420,7 @@ func TestSameEventsGiveTheSameFindingsInTheSameOrder(t *testing.T) {
 		var found [2][]transition.Transition
 		var trackers [2]func(event.Event)
 		for i := range trackers {
-			f := New(Settings{GracePeriod: 40 * time.Second, BounceWindow: 30 * time.Second})
+			f := New(Settings{GracePeriod: 40 * time.Second})
 			trackers[i] = func(e event.Event) { found[i] = append(found[i], f.Apply(e)...) }
 		}
 		c := newCluster(t, seed, 0, trackers[0], trackers[1])

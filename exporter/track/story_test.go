@@ -26,9 +26,6 @@ var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newStory(t *testing.T, settings Settings) *story {
 	s := &story{t: t, now: zero}
-	if settings.BounceWindow == 0 {
-		settings.BounceWindow = 2 * time.Minute
-	}
 	s.Tracker = New(settings)
 	return s
 }

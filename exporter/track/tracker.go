@@ -22,9 +22,6 @@ import (
 type Settings struct {
 	// GracePeriod is the node monitor grace period. If it is 0, the tracker determines the grace period.
 	GracePeriod time.Duration
-	// BounceWindow is the maximum duration of a bounce. In a bounce, an address stops being ready and becomes ready
-	// again.
-	BounceWindow time.Duration
 	// AddressSource is the resource from which the tracker reads address states: KindEndpointSlice or KindEndpoints.
 	// The zero value means EndpointSlices, or Endpoints if the cluster has no EndpointSlices.
 	AddressSource event.Kind
@@ -59,7 +56,7 @@ func New(settings Settings) *Tracker {
 	t.controlPlane = controlplane.New(settings.GracePeriod, t.watches, &t.found)
 	t.nodes = nodes.New(t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.services.PodResolved(w) })
-	t.services = services.New(settings.BounceWindow, settings.AddressSource, settings.KnownManagers, t.watches, &t.found, t.nodes, t.pods)
+	t.services = services.New(settings.AddressSource, settings.KnownManagers, t.watches, &t.found, t.nodes, t.pods)
 	t.nodes.ReadyOn = t.services.ReadyOn
 	return t
 }

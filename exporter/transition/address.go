@@ -40,17 +40,29 @@ type AddressAdded struct {
 	At
 	Address
 	Ready bool
+	// Away is how long the address was not ready, if it was ready shortly before. Otherwise, or if the time is not exact, Away
+	// is 0.
+	Away time.Duration
 }
 
-func (x AddressAdded) String() string { return x.says("added") }
+func (x AddressAdded) String() string { return x.back(x.Away, "added") }
 
 // AddressReady means that an address of the Service became ready.
 type AddressReady struct {
 	At
 	Address
+	// Away has the same meaning as in AddressAdded.
+	Away time.Duration
 }
 
-func (x AddressReady) String() string { return x.says("is ready") }
+func (x AddressReady) String() string { return x.back(x.Away, "is ready") }
+
+func (a Address) back(away time.Duration, otherwise string) string {
+	if away == 0 {
+		return a.says("%s", otherwise)
+	}
+	return a.says("is back in rotation after %s", round(away))
+}
 
 // AddressLost means that the Service lost a ready address.
 type AddressLost struct {
@@ -116,24 +128,6 @@ type AddressRemoved struct {
 }
 
 func (x AddressRemoved) String() string { return x.says("removed") }
-
-// AddressBounced means that an address became ready again soon after it stopped being ready.
-type AddressBounced struct {
-	At
-	Address
-	// Away is how long the address was not ready. If AtMost is set, Away is an upper bound, because a watch was broken
-	// when this time started or ended.
-	Away   time.Duration
-	AtMost bool
-}
-
-func (x AddressBounced) String() string {
-	most := ""
-	if x.AtMost {
-		most = "at most "
-	}
-	return x.says("is back in rotation after %s%s", most, round(x.Away))
-}
 
 // AddressLeftOut means that an unready address is missing from a truncated Endpoints object. The address may still
 // belong to the Service.

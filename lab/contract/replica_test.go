@@ -56,7 +56,7 @@ func (c *cluster) watch(name string) *replica {
 func (r *replica) begin() {
 	r.stopped, r.hung, r.broken = false, false, map[event.Kind]bool{}
 	r.process = map[string]float64{"kubeflap_build_info": 1}
-	r.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	r.tracker = track.New(track.Settings{})
 	r.incidents = correlate.New(100)
 	r.collector = metrics.NewCollector(r.tracker, r.incidents, func() time.Time {
 		r.observe(r.tracker.Advance(r.cluster.now))

@@ -2,7 +2,6 @@ package correlate
 
 import (
 	"testing"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -28,7 +27,7 @@ func TestNobodyWaitsForAnAddressThatIsGoneOrBackBeforeItsLossIsReported(t *testi
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newTracked(track.Settings{BounceWindow: time.Second}) // the window is too short for the later return to count as a bounce
+			b := newTracked(track.Settings{})
 			b.starts(aNode("node-1"), aService("web", "s", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), aSlice("s", "web-1", "web-2"))
 			b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s", "-web-1", "web-2"))
 			then(b.at(11.5))
@@ -43,7 +42,7 @@ func TestConsumerBouncesMatchTheMetricWhileAnotherLossWaits(t *testing.T) {
 		p.Containers[0].Image = "app:2"
 		return p
 	}
-	b := newTracked(track.Settings{BounceWindow: 2 * time.Minute})
+	b := newTracked(track.Settings{})
 	b.starts(aNode("node-1"), aService("web", "s", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), aSlice("s", "web-1", "web-2"))
 	b.at(10).is(event.Modified, aPod("web-2", event.StatusFalse, "ContainersNotReady"), aSlice("s", "web-1", "-web-2"))
 	b.at(10.1).is(event.Modified, updated(event.StatusTrue, ""))

@@ -148,8 +148,6 @@ func (l *Log) observeService(x transition.Transition) {
 		}
 	case transition.AddressReady:
 		l.services.addressReady(x.Address, x.Time)
-	case transition.AddressBounced:
-		l.services.addressReturned(x.Address, x.Time)
 	case transition.ConsumerBounced:
 		l.services.consumerBounced(x)
 	case transition.ConsumerReaddedStale:

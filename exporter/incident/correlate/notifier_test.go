@@ -35,7 +35,6 @@ func (s *scenario) randomTransition(r *rand.Rand) transition.Transition {
 		transition.AddressRemoved{At: at, Address: web},
 		transition.AddressReady{At: at, Address: web},
 		transition.AddressReady{At: at, Address: web},
-		transition.AddressBounced{At: at, Address: web, Away: duration},
 		transition.OutageStarted{At: at, Service: web.Service, Cause: why},
 		transition.OutageEnded{At: at, Service: web.Service, Lasted: duration, Cause: why},
 		transition.EndpointsReset{At: at, Service: web.Service, Count: 1, BySelector: yes},

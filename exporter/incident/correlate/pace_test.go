@@ -14,7 +14,7 @@ import (
 // askedAt returns the incidents as reported one hour after the last event. If r is not nil, askedAt also queries the
 // log at random times before that.
 func askedAt(events []event.Event, r *rand.Rand) string {
-	log, tracker := New(1000), track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	log, tracker := New(1000), track.New(track.Settings{})
 	next := events[0].Seen
 	for _, e := range events {
 		for ; r != nil && next.Before(e.Seen); next = next.Add(seconds(r.ExpFloat64())) {

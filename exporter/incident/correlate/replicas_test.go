@@ -70,7 +70,7 @@ func recorded(t *testing.T) map[string][]event.Event {
 func reportedBy(t *testing.T, events []event.Event) string {
 	t.Helper()
 	log := New(100)
-	f := track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	f := track.New(track.Settings{})
 	var found []transition.Transition
 	for _, e := range events {
 		found = append(found, f.Apply(e)...)

@@ -92,7 +92,6 @@ func (s *scenario) removes(why cause.Cause, pods ...string) *scenario {
 func (s *scenario) regains(pods ...string) *scenario {
 	for _, p := range pods {
 		s.sees(transition.AddressReady{At: s.is(), Address: ofWeb(p)})
-		s.sees(transition.AddressBounced{At: s.is(), Address: ofWeb(p)})
 	}
 	return s
 }

@@ -30,7 +30,7 @@ func newTracked(settings track.Settings) *tracked {
 	return b
 }
 
-var grace40 = track.Settings{BounceWindow: 2 * time.Minute, GracePeriod: 40 * time.Second}
+var grace40 = track.Settings{GracePeriod: 40 * time.Second}
 
 func (b *tracked) at(s float64) *tracked {
 	b.now = zero.Add(seconds(s))
@@ -62,8 +62,6 @@ func lossesComeFirst(t *testing.T, found []transition.Transition) {
 	for _, x := range found {
 		switch x := x.(type) {
 		case transition.AddressReady:
-			returned[incident.OpenAddress(x.Address)] = x.Time
-		case transition.AddressBounced:
 			returned[incident.OpenAddress(x.Address)] = x.Time
 		case transition.AddressAdded:
 			returned[incident.OpenAddress(x.Address)] = x.Time
@@ -172,7 +170,7 @@ func TestNobodyWaitsForAnAddressThatTruncatedEndpointsLeaveOut(t *testing.T) {
 		o.Truncated, o.Addresses = true, aSlice("s1", addresses...).Addresses
 		return o
 	}
-	b := newTracked(track.Settings{BounceWindow: 2 * time.Minute, AddressSource: event.KindEndpoints})
+	b := newTracked(track.Settings{AddressSource: event.KindEndpoints})
 	b.starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), endpoints("web-1", "web-2"))
 	b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), endpoints("web-2", "-web-1"))
 	b.at(11).is(event.Modified, endpoints("web-2"))

@@ -29,15 +29,16 @@ import (
 // the load balancer uses the address again, so a later window does not put it back. kubeflap does not see the load
 // balancer, so it assumes that the tool had removed the address.
 
+// bounceWindow is the maximum length of each part of a bounce: until a client puts back an address that it has removed,
+// and until it then removes the address again.
+const bounceWindow = 2 * time.Minute
+
 // ByWindow holds a count for each of transition.Windows.
 type ByWindow [transition.NumWindows]uint64
 
 // clients simulates the clients of all Services.
 type clients struct {
 	losses
-	// bounceWindow is the maximum length of each part of a bounce. The first part lasts from the removal of an address
-	// until it is put back. The second part, which only clients have, lasts until it is removed again.
-	bounceWindow time.Duration
 	propagations Propagations
 	// `pending` contains the address changes that were seen before the corresponding pod changes.
 	pending []pending
@@ -47,10 +48,8 @@ type clients struct {
 type recent struct {
 	// until is the time until which it matters.
 	until time.Time
-	// left is the earliest time at which the address can have stopped being ready, or 0 if it has not, or has returned.
-	// The time is exact if `seen` is set.
+	// left is the time at which the address stopped being ready. It is 0 if the address is ready, or the time is not exact.
 	left    event.Moment
-	seen    bool
 	clients [transition.NumWindows]turns
 	// updating is set if the address's pod is being updated, and the address has been ready since the update began. readded
 	// reports, for each window, whether the client has put the address back since then.
@@ -107,7 +106,7 @@ func (x *clients) imageUpdated(s *service, id event.UID) {
 // noteTurned informs a Service's clients that an address became ready or stopped being ready.
 func (x *clients) noteTurned(s *service, id event.UID, wasReady bool, t time.Time) *recent {
 	windows := transition.Windows()
-	r := x.recently(s, id, x.bounceWindow+windows[len(windows)-1]+time.Second)
+	r := x.recently(s, id, bounceWindow+windows[len(windows)-1]+time.Second)
 	r.updating = r.updating && !wasReady
 	for i, window := range windows {
 		if !s.batches[i] {
@@ -142,7 +141,7 @@ func (x *clients) close(s *service, window int, t time.Time) {
 			r.readded[window] = true
 			stale = append(stale, id)
 		}
-		if c.waits && c.wasReady != isReady && c.turn(isReady, x.watches.Moment(t), x.watches.Moment(t.Add(-x.bounceWindow))) {
+		if c.waits && c.wasReady != isReady && c.turn(isReady, x.watches.Moment(t), x.watches.Moment(t.Add(-bounceWindow))) {
 			bounced = append(bounced, id)
 		}
 		c.waits = false

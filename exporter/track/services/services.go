@@ -70,15 +70,14 @@ type Services struct {
 }
 
 // New returns an empty tracker. Address states are read from the resource `wanted`: KindEndpointSlice or KindEndpoints. 0
-// means EndpointSlices if the cluster has them, and Endpoints otherwise. The parameter bounceWindow is the maximum length
-// of a bounce, in which an address stops being ready and becomes ready again. The managers `known` are trusted, and those
+// means EndpointSlices if the cluster has them, and Endpoints otherwise. The managers `known` are trusted, and those
 // that event.IsSliceManager recognizes.
-func New(bounceWindow time.Duration, wanted event.Kind, known []string, watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, pods *pods.Pods) *Services {
+func New(wanted event.Kind, known []string, watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, pods *pods.Pods) *Services {
 	f := &facts{watches, found, nodes, pods, cmp.Or(wanted, event.KindEndpointSlice), known, blindness{}}
 	w := workloads{f, map[string]map[event.WorkloadName]*workload{}}
 	q := losses{classes{workloads: w, awaiting: map[event.WorkloadName][]*loss{}}, map[event.UID][]*loss{}}
 	return &Services{
-		clients:  clients{losses: q, bounceWindow: bounceWindow},
+		clients:  clients{losses: q},
 		registry: registry{map[owned]*service{}, map[sourceID]*source{}, nil}, wanted: wanted, over: over{},
 	}
 }

@@ -94,10 +94,7 @@ func (x *clients) countChange(u *update, a changed) {
 	if wasReady {
 		x.noteLoss(u, a, named, r)
 	} else {
-		x.reportOf(u.service, a.id, gain(when, named, from, to))
-	}
-	if isReady {
-		x.noteReturn(u, named, r)
+		x.reportOf(u.service, a.id, gain(when, named, from, to, x.awayUntil(u.at, r)))
 	}
 	// After a break, a watch delivers events late, so the propagation time would be meaningless.
 	if p := x.pods.Find(a.id); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, u.at) {
@@ -106,9 +103,9 @@ func (x *clients) countChange(u *update, a changed) {
 }
 
 func (x *clients) noteLoss(u *update, a changed, named transition.Address, r *recent) {
-	// After a break of the watch, the address can have stopped being ready at any time during the break.
-	left := x.notBefore(x.readFrom, u.at)
-	r.left, r.seen = x.watches.Moment(left), left.Equal(u.at)
+	if x.notBefore(x.readFrom, u.at).Equal(u.at) {
+		r.left = x.watches.Moment(u.at)
+	}
 	l := &loss{
 		service: u.service, of: int(u.readyBefore), manual: a.manual, terminating: a.state == terminating, vanished: u.vanished,
 		inEndpoints: x.readFrom == event.KindEndpoints || u.source != nil && u.source.mirrored,
@@ -121,27 +118,28 @@ func (x *clients) noteLoss(u *update, a changed, named transition.Address, r *re
 	x.addLoss(l, u.source)
 }
 
-// noteReturn reports a bounce if a ready address was not ready for a short time.
-func (x *clients) noteReturn(u *update, named transition.Address, r *recent) {
-	if r.left == 0 {
-		return
+// awayUntil returns how long an address was not ready that is ready again at t. It returns 0 if the times are not exact, or
+// are long ago.
+func (x *clients) awayUntil(t time.Time, r *recent) time.Duration {
+	if r == nil || r.left == 0 || !x.notBefore(x.readFrom, t).Equal(t) {
+		return 0
 	}
-	away := u.at.Sub(x.watches.Time(r.left))
-	if r.left = 0; away <= x.bounceWindow {
-		atMost := !r.seen || x.notBefore(x.readFrom, u.at).Before(u.at)
-		x.reportOf(u.service, named.ID, transition.AddressBounced{At: at(u.at), Address: named, Away: away, AtMost: atMost})
+	away := t.Sub(x.watches.Time(r.left))
+	if r.left = 0; away > bounceWindow {
+		return 0
 	}
+	return away
 }
 
 // gain describes a change of an address that was not ready before the change.
-func gain(when transition.At, named transition.Address, from, to state) transition.Transition {
+func gain(when transition.At, named transition.Address, from, to state, away time.Duration) transition.Transition {
 	switch {
 	case !from.stays():
-		return transition.AddressAdded{At: when, Address: named, Ready: to == ready}
+		return transition.AddressAdded{At: when, Address: named, Ready: to == ready, Away: away}
 	case !to.stays():
 		return transition.AddressRemoved{At: when, Address: named}
 	}
-	return transition.AddressReady{At: when, Address: named}
+	return transition.AddressReady{At: when, Address: named, Away: away}
 }
 
 // recoverIfReady ends the current outage if the Service has a ready address.
