@@ -113,8 +113,6 @@ type Affected struct {
 	Probed bool
 	// Relabelled reports whether the pods were relabelled, so that the Service no longer selects them.
 	Relabelled bool
-	// Contested reports whether two writers keep undoing each other's changes to a Service without a selector.
-	Contested bool
 	// DeletedNodes lists the Nodes that were deleted without notice. It is empty unless all lost addresses were on such
 	// Nodes.
 	DeletedNodes []string
@@ -129,9 +127,6 @@ type Affected struct {
 func (a Affected) texts() (happened, remedy string) {
 	text := causeTexts[a.Cause]
 	switch {
-	case a.Contested:
-		return "two writers undo each other's changes to the addresses of Service {name}",
-			"Let only one of the two writers manage the addresses of Service {name}, and stop the other: the evidence names both."
 	case a.PodAddressesRemoved:
 		return "Someone removed ready pod addresses from the Endpoints of Service {name}",
 			"Find out who edits the Endpoints of Service {name}: the evidence names the field manager, and the audit log names the user. The endpoints controller writes them again when a pod or " +

@@ -122,7 +122,7 @@ func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advic
 
 // affected returns the facts that the texts about a workload or Service need.
 func (f *Facts) affected() advice.Affected {
-	a := advice.Affected{Cause: f.Cause, Namespace: f.Namespace, Name: f.FullName(), Contested: f.Contested, Replaced: f.Replaced != "", PodAddressesRemoved: f.Withdrawn, Pending: f.Resets == 0 && f.Lost == 0}
+	a := advice.Affected{Cause: f.Cause, Namespace: f.Namespace, Name: f.FullName(), Replaced: f.Replaced != "", PodAddressesRemoved: f.Withdrawn, Pending: f.Resets == 0 && f.Lost == 0}
 	a.ForeignAddressesGone = a.Pending && f.Foreign && !f.Withdrawn && !f.Open.Has(TrackForeign)
 	if f.withNode > 0 && f.withNode == f.Lost {
 		a.DeletedNodes = slices.Sorted(slices.Values(f.deleted))

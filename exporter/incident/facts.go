@@ -70,11 +70,10 @@ type Facts struct {
 
 // Writers holds the facts about unexpected writers of a Service's addresses.
 type Writers struct {
-	// Who describes these writers. It is empty if there are none. Contested is set if two writers keep undoing each
-	// other's changes. Foreign is set if a Service with a selector had foreign addresses (see
+	// Who describes these writers. It is empty if there are none. Foreign is set if a Service with a selector had foreign addresses (see
 	// transition.ForeignAddresses). Withdrawn is set if somebody removed pod addresses from Endpoints.
-	Who                           string
-	Contested, Foreign, Withdrawn bool
+	Who                string
+	Foreign, Withdrawn bool
 	// Conflicted is set if the Service had both a selector and manually managed addresses. Removed is set while these
 	// addresses are missing. Resets counts how often they were removed. ServiceGone is set if the Service was deleted.
 	Conflicted, Removed, ServiceGone bool

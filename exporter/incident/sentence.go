@@ -58,7 +58,6 @@ var (
 	SelectorConflict     = kind("$service has a selector and ${number|manually managed address|manually managed addresses}")
 	EndpointsOverwritten = kind("$service has a selector and empty Endpoints. Somebody had applied addresses, but they were overwritten before kubeflap saw them")
 	ForeignAddresses     = kind("$service has a selector, but an unexpected writer added ${number|address|addresses} to $name$times")
-	Contested            = kind("$service: $name$times")
 	AddressesWithdrawn   = kind("$service: ${number|ready pod address was|ready pod addresses were} removed from $name, but not by a controller$times")
 	EndpointsReset       = kind("$service: all manually managed addresses ($number) were removed$times")
 	AddressLost          = kind("$service lost ${count|ready address|ready addresses}$first")

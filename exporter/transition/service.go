@@ -167,21 +167,6 @@ func (x WithdrawnAddressesReturned) String() string {
 	return x.says("the missing addresses are back in %s", x.Object)
 }
 
-// AddressesContested means that two writers keep undoing each other's changes to the addresses of a Service without a
-// selector.
-type AddressesContested struct {
-	At
-	Service
-	// Object describes the EndpointSlice or Endpoints object. Writers contains the two field managers, sorted.
-	Object  string
-	Writers [2]string
-	Trigger uint64
-}
-
-func (x AddressesContested) String() string {
-	return x.says("%s and %s undo each other's changes to %s", x.Writers[0], x.Writers[1], x.Object)
-}
-
 // ServiceRemoved means that the Service was deleted.
 type ServiceRemoved struct {
 	At

@@ -174,8 +174,6 @@ func (l *Log) observeService(x transition.Transition) {
 		l.services.addressesWithdrawn(x)
 	case transition.WithdrawnAddressesReturned:
 		l.services.writeEnded(incident.OpenWithdrawn(x.Object), incident.Entry{Kind: incident.WithdrawnReturned, Time: x.Time, Service: x.Service, Name: x.Object})
-	case transition.AddressesContested:
-		l.services.addressesContested(x)
 	case transition.ServiceRemoved:
 		l.services.serviceRemoved(x)
 	}

@@ -360,16 +360,16 @@ func TestTheOnlyWriterOfAServiceWithoutASelectorMayTakeAnAddressAway(t *testing.
 }
 
 func TestWritersThatUndoEachOtherAreForeignWriters(t *testing.T) {
-	b := newTracked(grace40).starts(aService("web", "s1", false), keptBy("helm", manualEndpoints("192.0.2.1")))
-	for i, writer := range []string{"helm", "operator", "helm", "operator"} {
+	first := keptBy("helm", manualEndpoints("192.0.2.1"))
+	b := newTracked(grace40).starts(aService("web", "s1", false), first, mirror(first))
+	for i, writer := range []string{"operator", "helm", "operator", "helm"} {
 		o := keptBy(writer, manualEndpoints("192.0.2.1", "192.0.2.2"))
-		o.Addresses = o.Addresses[:1+i%2]
-		b.at(10*float64(i+1)).is(event.Modified, o)
+		o.Addresses = o.Addresses[:2-i%2]
+		b.at(10*float64(i+1)).is(event.Modified, o, mirror(o))
 	}
 	x := b.asOf(100)[0]
 	equal(t, "verdict", x.Verdict, verdict.ForeignWriter)
-	equal(t, "summary", strings.HasPrefix(x.Summary, "Two writers undo each other's changes to the addresses of Service shop/web"), true)
-	equal(t, "reason", x.Considered[1].Because, "helm and operator undo each other's changes to Endpoints web")
+	equal(t, "lost", x.Services[0].Lost, 2)
 	equal(t, "state", x.State, incident.StateRecovered)
 	equal(t, "later", b.asOf(200)[0].State, incident.StateResolved)
 }

@@ -1,7 +1,6 @@
 package correlate
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -73,13 +72,6 @@ func (l writers) writeEnded(open incident.Open, e incident.Entry) {
 		r.ForeignSpan = r.ForeignSpan.Close(e.Time)
 	}
 	l.Note(r, e)
-}
-
-// addressesContested records that two writers keep undoing each other's changes to a Service without a selector.
-func (l writers) addressesContested(x transition.AddressesContested) {
-	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
-	r.Who, r.Contested = fmt.Sprintf("%s and %s undo each other's changes to %s", x.Writers[0], x.Writers[1], x.Object), true
-	l.Note(r, incident.Entry{Kind: incident.Contested, Time: x.Time, Service: x.Service, Name: r.Who})
 }
 
 // selectorConflicts records that the Service has both a selector and manually managed addresses. These addresses may

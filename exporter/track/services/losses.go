@@ -117,7 +117,7 @@ func (q *losses) settle(l *loss, why cause.Cause) {
 	if c.Foreign = c.Foreign && (why == cause.ManualWrite || c.Vanished); !c.Foreign {
 		s.noteLast(c.Time, why)
 	}
-	c.Cause, c.Steady = why, why == cause.ManualWrite && l.manual && s.hasSteadyWriter()
+	c.Cause, c.Steady = why, why == cause.ManualWrite && l.manual && q.hasSteadyWriter(s)
 	c.Managed = why == cause.Unknown && l.known
 	if pod := q.pods.Named(c.ID); pod.Name != "" {
 		c.Pod = pod

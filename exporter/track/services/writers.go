@@ -2,6 +2,7 @@ package services
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -23,8 +24,6 @@ type source struct {
 	mirrored, controlled, truncated bool
 	// seen is set if the object has been seen since the last list began.
 	seen bool
-	// steady is set if `writer` made the latest write.
-	steady bool
 	// keeper is the kind of writer.
 	keeper keeper
 	// overwritten is true for Endpoints that have been empty since they were first seen, although somebody had applied
@@ -32,9 +31,10 @@ type source struct {
 	overwritten bool
 	// `entries` holds the distinct addresses, in the order of the object.
 	entries []address
-	// `writer` is a hash of the field manager that first wrote the addresses. If managerName writes the addresses
-	// later, `writer` becomes a hash of managerName.
-	writer uint64
+	// `writer` is a hash of the field manager that first wrote the addresses. If the controller manager writes the addresses
+	// later, `writer` becomes a hash of its name. strayed is the time of the last write by somebody else, or 0.
+	writer  uint64
+	strayed event.Moment
 	// `manual` counts the addresses without a targetRef, and `managed` counts the addresses with a targetRef. Only
 	// controllers write a targetRef.
 	manual, managed int32
@@ -49,14 +49,13 @@ type source struct {
 	// withdrawn is the record of the ready addresses that a foreign writer removed from a controller's Endpoints or set
 	// to not ready, or nil.
 	withdrawn *notice
-	// rivals holds the last writes by different writers to a Service without a selector, or is nil.
-	rivals *rivals
 }
 
+// steadyAfter is the time after a write by somebody else after which an object has one steady writer again. Two writers that
+// undo each other's changes are not steady.
+const steadyAfter = 10 * time.Minute
+
 const (
-	// managerName is the field manager of the controllers that write slices and Endpoints, unless a distribution has
-	// renamed it.
-	managerName         = "kube-controller-manager"
 	sliceController     = "endpointslice-controller.k8s.io"
 	mirroringController = "endpointslicemirroring-controller.k8s.io"
 )
@@ -95,25 +94,24 @@ func (q *facts) see(s *service, h *source, e event.Event) {
 		other := o.OtherWriter != "" && !q.isKnown(o.OtherWriter) && !event.IsControllerManager(o.OtherWriter)
 		h.overwritten = h.overwritten && len(o.Addresses) == 0 && (o.LastApplied || other)
 	}
-	q.compete(s, h, e, w)
 	q.noteWriter(s, h, e, w.writer)
 	q.classify(h, w)
 }
 
-// noteWriter records the writer of an object. If the writer changes to a name other than managerName, somebody has
-// edited a controller's object. An edit is recorded only if address states are read from this kind of object.
+// noteWriter records the writer of an object. If it is neither the first writer nor the controller manager, somebody has
+// edited the object. An edit is recorded only if address states are read from this kind of object.
 func (q *facts) noteWriter(s *service, h *source, e event.Event, writer string) {
-	if h.steady = false; writer == "" {
-		return
-	}
-	is := event.Hash(writer)
-	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.kind == q.readFrom {
-		s.edited = q.watches.Moment(e.Seen)
-	}
-	if h.writer == 0 || writer == managerName {
+	switch is, now := event.Hash(writer), q.watches.Moment(e.Seen); {
+	case writer == "":
+		h.strayed = now
+	case h.writer == 0, event.IsControllerManager(writer):
 		h.writer = is
+	case h.writer != is:
+		h.strayed = now
+		if e.Type == event.Modified && h.kind == q.readFrom {
+			s.edited = now
+		}
 	}
-	h.steady = h.writer == is
 }
 
 // seeDeleted records that the object was deleted. It ignores a deletion that kubeflap did not see, and objects of a kind
@@ -128,10 +126,11 @@ func (q *facts) seeDeleted(s *service, h *source, e event.Event) {
 	}
 }
 
-// hasSteadyWriter reports whether a Service has no selector, and the latest write of each object came from the first
-// writer of the object. It returns false if there are no objects. Slices that mirror Endpoints do not count, because
-// they contain another object's addresses.
-func (s *service) hasSteadyWriter() bool {
+// hasSteadyWriter reports whether a Service has no selector, and each object has had one writer lately. It returns false if
+// there are no objects. Slices that mirror Endpoints do not count, because they contain another object's addresses.
+func (q *facts) hasSteadyWriter(s *service) bool {
 	own := slices.DeleteFunc(slices.Clone(s.sources), func(h *source) bool { return h.mirrored })
-	return len(own) > 0 && !s.hasSelector() && !slices.ContainsFunc(own, func(h *source) bool { return !h.steady })
+	return len(own) > 0 && !s.hasSelector() && !slices.ContainsFunc(own, func(h *source) bool {
+		return h.strayed != 0 && q.watches.Now().Sub(q.watches.Time(h.strayed)) < steadyAfter
+	})
 }
