@@ -1,7 +1,6 @@
 package services
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -17,12 +16,9 @@ const rolloutBefore = 10 * time.Minute
 // or an outage once its class is final, so they never have to be corrected.
 type classes struct {
 	workloads
-	// awaiting holds the settled losses whose class news about a workload can change.
-	awaiting map[event.WorkloadName][]*loss
-	// `outages` holds the outages whose class is not final, and the ongoing ones in which no pods are wanted.
-	outages []*outage
-	// hidden holds what was due while it was unknown which outages are ongoing.
-	hidden []func()
+	// undecided holds the outages and the single losses whose class can change, by namespace, and the ongoing outages in which
+	// no pods are wanted.
+	undecided map[string][]*outage
 }
 
 // departure is what the class of a loss depends on.
@@ -43,31 +39,30 @@ func (q *classes) decide(l *loss) {
 	l.byOwner = c.Cause == cause.PodDeleted || c.Vanished
 	l.owner, l.revision = q.pods.Workload(c.ID)
 	l.recovered = l.service.recoveredBy(q.watches, c.Time)
-	if is, final := q.classOf(l); l.outage == nil && final {
-		q.countLoss(l.service, is)
-		return
-	}
-	if l.owner != (event.WorkloadName{}) {
-		q.awaiting[l.owner] = append(q.awaiting[l.owner], l)
-	}
 	if l.outage != nil {
 		q.review(l.outage)
-	} else {
-		q.watches.Schedule(c.Time.Add(cause.FinalAfter), watches.RankServices, func() { q.expireLoss(l) })
+		return
+	}
+	l.outage = &outage{service: l.service, since: c.Time, single: true, made: []*loss{l}}
+	if q.review(l.outage); !l.outage.final {
+		q.keep(l.outage)
 	}
 }
 
-// forget drops a loss whose class has become final. It returns false if it was final before.
-func (q *classes) forget(l *loss) bool {
-	some := q.awaiting[l.owner]
-	i := slices.Index(some, l)
-	if i < 0 {
-		return false
+// keep stores an outage or a single loss until its class is final.
+func (q *classes) keep(o *outage) {
+	in := o.service.name.Namespace
+	q.undecided[in] = append(q.undecided[in], o)
+	q.watches.Schedule(o.since.Add(cause.FinalAfter), watches.RankServices, func() { q.expire(o) })
+}
+
+// drop drops an outage or a single loss whose class cannot change.
+func (q *classes) drop(o *outage) {
+	in := o.service.name.Namespace
+	q.undecided[in] = slices.DeleteFunc(q.undecided[in], func(x *outage) bool { return x == o })
+	if len(q.undecided[in]) == 0 {
+		delete(q.undecided, in)
 	}
-	if q.awaiting[l.owner] = slices.Delete(some, i, i+1); len(some) == 1 {
-		delete(q.awaiting, l.owner)
-	}
-	return true
 }
 
 // classOf returns the class of a settled loss, without regard to the outage that began with it. `final` is set if nothing
@@ -122,12 +117,17 @@ func (q *classes) classOfOutage(o *outage) cause.Class {
 	return class
 }
 
-// review changes the class of an outage if there is news about it.
+// review changes the class of an outage or a single loss if there is news about it.
 func (q *classes) review(o *outage) {
-	if !o.final {
+	certain := !o.isOngoing()
+	switch {
+	case o.final:
+	case o.single:
+		o.class, certain = q.classOf(o.made[0])
+	default:
 		q.set(o, q.classOfOutage(o))
 	}
-	if !o.isOngoing() {
+	if certain {
 		q.finish(o)
 	} else if o.class == cause.ScaledToZero {
 		q.noteWanted(o)
@@ -142,15 +142,15 @@ func (q *classes) set(o *outage, is cause.Class) {
 	o.class = is
 }
 
-// finish makes the class of an outage final and counts the outage, unless the cause of one of its losses is undecided.
+// finish makes the class of an outage or a single loss final and counts it, unless the cause of a loss is undecided.
 func (q *classes) finish(o *outage) {
 	if o.final || slices.ContainsFunc(o.made, func(l *loss) bool { return !l.settled }) {
 		return
 	}
 	q.makeFinal(o)
-	for _, l := range o.made {
-		q.countLoss(o.service, o.class)
-		q.forget(l)
+	for range o.made {
+		q.noteCounted(o.service, o.class)
+		o.service.Lost[o.class]++
 	}
 	if o.made = nil; o.counts() {
 		q.countOutage(o)
@@ -163,25 +163,18 @@ func (q *classes) makeFinal(o *outage) {
 	}
 }
 
-// drop drops an outage whose class cannot change.
-func (q *classes) drop(o *outage) {
-	q.outages = slices.DeleteFunc(q.outages, func(x *outage) bool { return x == o })
-}
-
 // ApplyWorkload handles an event of a Deployment or a StatefulSet.
 func (q *classes) ApplyWorkload(e event.Event, o *event.Workload) {
 	q.apply(e, o)
 	w := o.Named()
-	q.reviewLosses(q.awaiting[w])
-	if _, known := q.Wants(w); known {
-		q.reviewOutages(w.Namespace)
-	}
+	_, known := q.Wants(w)
+	q.reviewIn(w.Namespace, func(o *outage) bool { return known && !o.single || o.isOf(w) })
 }
 
-// reviewOutages reviews the outages in a namespace, or all if it is empty.
-func (q *classes) reviewOutages(namespace string) {
-	for _, o := range slices.Clone(q.outages) {
-		if namespace == "" || o.service.name.Namespace == namespace {
+// reviewIn reviews some of the outages and single losses in a namespace.
+func (q *classes) reviewIn(namespace string, some func(*outage) bool) {
+	for _, o := range slices.Clone(q.undecided[namespace]) {
+		if some(o) {
 			q.review(o)
 		}
 	}
@@ -189,46 +182,9 @@ func (q *classes) reviewOutages(namespace string) {
 
 // WorkloadsKnown handles the first list of workloads or pods, and the end of a break of their watch.
 func (q *classes) WorkloadsKnown() {
-	q.reviewLosses(q.allAwaiting())
-	q.reviewOutages("")
-}
-
-// allAwaiting returns the losses that wait for news about workloads, sorted by time.
-func (q *classes) allAwaiting() (all []*loss) {
-	for _, some := range q.awaiting {
-		all = append(all, some...)
+	for namespace := range q.undecided {
+		q.reviewIn(namespace, func(*outage) bool { return true })
 	}
-	slices.SortFunc(all, compareLosses)
-	return all
-}
-
-func compareLosses(a, b *loss) int {
-	return cmp.Or(a.change.Time.Compare(b.change.Time), compareServices(a.service, b.service), order(a.change.ID, b.change.ID))
-}
-
-func (q *classes) reviewLosses(some []*loss) {
-	var reviewed *outage // several losses can have begun the same outage
-	for _, l := range slices.Clone(some) {
-		if l.outage != nil && l.outage != reviewed {
-			q.review(l.outage)
-			reviewed = l.outage
-		} else if is, final := q.classOf(l); l.outage == nil && final && q.forget(l) {
-			q.countLoss(l.service, is)
-		}
-	}
-}
-
-// expireLoss makes the class of a loss final that caused no outage.
-func (q *classes) expireLoss(l *loss) {
-	if q.forget(l) {
-		is, _ := q.classOf(l)
-		q.countLoss(l.service, is)
-	}
-}
-
-func (q *facts) countLoss(s *service, is cause.Class) {
-	q.noteCounted(s, is)
-	s.Lost[is]++
 }
 
 func (q *facts) noteCounted(s *service, is cause.Class) {
@@ -239,12 +195,12 @@ func (q *facts) noteCounted(s *service, is cause.Class) {
 
 // finishAll makes all classes final.
 func (q *classes) finishAll() {
-	for _, l := range q.allAwaiting() {
-		if l.outage == nil {
-			q.expireLoss(l)
+	for namespace := range q.undecided {
+		for _, o := range slices.Clone(q.undecided[namespace]) {
+			if o.single {
+				q.review(o)
+			}
+			q.finish(o)
 		}
-	}
-	for _, o := range slices.Clone(q.outages) {
-		q.finish(o)
 	}
 }

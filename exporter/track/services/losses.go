@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -34,7 +35,8 @@ type loss struct {
 	version uint64
 	// settled is set if the cause has been determined.
 	settled bool
-	// outage is the outage that began with the event that made the loss, or nil. `last` is set for the event's last loss.
+	// outage is the outage that began with the event that made the loss. Without one, it is a record of only this loss, or nil
+	// until the cause is determined. `last` is set for the event's last loss, if an outage began.
 	outage *outage
 	last   bool
 	// `after` holds later changes of the address. They are reported after the loss.
@@ -145,6 +147,10 @@ func (q *losses) settle(l *loss, why cause.Cause) {
 		s.unreported[0], s.unreported = nil, s.unreported[1:] // the array can live much longer
 		q.reportLoss(first)
 	}
+}
+
+func compareLosses(a, b *loss) int {
+	return cmp.Or(a.change.Time.Compare(b.change.Time), compareServices(a.service, b.service), order(a.change.ID, b.change.ID))
 }
 
 // reportLoss reports a loss, the outage that began with it, and later changes of the address.

@@ -11,11 +11,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// outage is a time during which a Service has no ready address. It has the same cause as the loss with which it began.
+// outage is a time during which a Service has no ready address. It has the same cause as the loss with which it began. A loss
+// with which no outage began has a record of its own, because its class is decided in the same way: then `single` is set.
 type outage struct {
 	service *service
 	since   time.Time
 	class   cause.Class
+	single  bool
 	// down is the time since which the Service has had no ready address. `since` is later if pods were not wanted until
 	// then. `earliest` is the earliest possible time, which is before down if a watch was broken.
 	down, earliest time.Time
@@ -27,8 +29,9 @@ type outage struct {
 	cause     cause.Cause
 	// ended is the end of the outage, or nil.
 	ended *transition.OutageEnded
-	// final is set once the class cannot change and the outage has been counted.
-	final bool
+	// final is set once the class cannot change and the outage has been counted. overdue is set if it should be, but a broken
+	// watch hides whether the outage is ongoing.
+	final, overdue bool
 	// made holds the losses with which the outage began, until the class is final. `lost` holds their pods. owners holds the
 	// owners of the Service's last pods. A pod of an unknown owner has the zero name.
 	made   []*loss
@@ -47,6 +50,11 @@ type outage struct {
 const goneWithin = 2 * time.Minute
 
 func (o *outage) isOngoing() bool { return o.service.outage == o }
+
+// isOf reports whether the class can depend on a workload, because it owned a lost pod.
+func (o *outage) isOf(w event.WorkloadName) bool {
+	return slices.ContainsFunc(o.made, func(l *loss) bool { return l.owner == w })
+}
 
 // beginOutage begins an outage with the losses that an event made. If the removed foreign addresses outlasted the
 // Service's own addresses by more than goneWithin, they no longer count as foreign.
@@ -92,29 +100,7 @@ func (q *classes) continueOutage(s *service, p Outage) {
 
 func (q *classes) begin(s *service, o *outage) {
 	s.outage, o.service, o.down = o, s, o.since
-	q.outages = append(q.outages, o)
-	q.whenSeen(o.since.Add(cause.FinalAfter), func() { q.expire(o) })
-}
-
-// whenSeen schedules a function. If a watch is broken at that time, kubeflap does not know whether an outage is ongoing, so
-// the function has to wait for the watch.
-func (q *classes) whenSeen(due time.Time, do func()) {
-	q.watches.Schedule(due, watches.RankServices, func() {
-		if q.watches.Up(event.KindService) && q.watches.Up(q.readFrom) {
-			do()
-		} else {
-			q.hidden = append(q.hidden, func() { q.whenSeen(q.watches.Now(), do) })
-		}
-	})
-}
-
-// showHidden schedules again what has waited for a watch.
-func (q *classes) showHidden() {
-	hidden := q.hidden
-	q.hidden = nil
-	for _, schedule := range hidden {
-		schedule()
-	}
+	q.keep(o)
 }
 
 // endOutage ends the current outage of a Service.
@@ -143,16 +129,31 @@ func (q *classes) recover(s *service, t, earliest time.Time) {
 	}
 }
 
-// expire makes the class of an outage final that has lasted for cause.FinalAfter.
+// expire makes the class of an outage or a single loss final that began cause.FinalAfter ago. If a watch is broken, kubeflap
+// does not know whether the outage is ongoing, so it has to wait for the watch.
 func (q *classes) expire(o *outage) {
-	if o.final {
-		return
+	o.overdue = !o.single && !(q.watches.Up(event.KindService) && q.watches.Up(q.readFrom))
+	switch {
+	case o.overdue:
+	case !o.final:
+		if q.review(o); !o.single && (o.class == cause.Planned || o.class == cause.Rollout) {
+			q.set(o, cause.Unplanned)
+		}
+		q.finish(o)
+	case !o.wanted.IsZero() && q.watches.Now().Sub(o.wanted) >= cause.FinalAfter:
+		q.failToScaleUp(o)
 	}
-	q.review(o)
-	if o.class == cause.Planned || o.class == cause.Rollout {
-		q.set(o, cause.Unplanned)
+}
+
+// expireOverdue handles what was due while a watch was broken.
+func (q *classes) expireOverdue() {
+	for _, some := range q.undecided {
+		for _, o := range slices.Clone(some) {
+			if o.overdue {
+				q.expire(o)
+			}
+		}
 	}
-	q.finish(o)
 }
 
 // uncounted returns the time of an outage with a final class that the counters do not include yet.
@@ -175,7 +176,7 @@ func (q *facts) countedUntil(o *outage) time.Time {
 }
 
 // counts reports whether an outage is counted.
-func (o *outage) counts() bool { return !o.found || o.class == cause.Unplanned }
+func (o *outage) counts() bool { return !o.single && (!o.found || o.class == cause.Unplanned) }
 
 // countOutage counts an outage whose class has become final, with its time so far.
 func (q *classes) countOutage(o *outage) {
@@ -217,18 +218,13 @@ func (q *classes) noteWanted(o *outage) {
 	case d.some && o.wanted.IsZero():
 		wanted := q.watches.Now()
 		o.wanted, o.wantedClock = wanted, q.clock()
-		q.whenSeen(wanted.Add(cause.FinalAfter), func() {
-			if o.wanted.Equal(wanted) {
-				q.failToScaleUp(o)
-			}
-		})
+		q.watches.Schedule(wanted.Add(cause.FinalAfter), watches.RankServices, func() { q.expire(o) })
 	}
 }
 
 // failToScaleUp begins an unplanned outage at the time since which pods are wanted again, because none has become ready for
 // cause.FinalAfter. It is part of the same time without a ready address.
 func (q *classes) failToScaleUp(o *outage) {
-	q.finish(o)
 	o.service.OutageTime[o.class] += q.uncounted(o)
 	q.drop(o)
 	q.set(o, cause.Unplanned)

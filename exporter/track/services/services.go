@@ -75,7 +75,7 @@ type Services struct {
 func New(wanted event.Kind, known []string, watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, pods *pods.Pods) *Services {
 	f := &facts{watches, found, nodes, pods, cmp.Or(wanted, event.KindEndpointSlice), known, blindness{}}
 	w := workloads{f, map[string]map[event.WorkloadName]*workload{}}
-	q := losses{classes{workloads: w, awaiting: map[event.WorkloadName][]*loss{}}, map[event.UID][]*loss{}}
+	q := losses{classes{w, map[string][]*outage{}}, map[event.UID][]*loss{}}
 	return &Services{
 		clients:  clients{losses: q},
 		registry: registry{map[owned]*service{}, map[sourceID]*source{}, nil}, wanted: wanted, over: over{},
@@ -96,7 +96,7 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 		}
 	}
 	x.settleSome(x.byAddress[id], false)
-	x.reviewLosses(x.awaiting[c.Workload])
+	x.reviewIn(c.Workload.Namespace, func(o *outage) bool { return o.isOf(c.Workload) })
 }
 
 // AddressSource returns the resource from which address states are read.
@@ -106,5 +106,5 @@ func (x *Services) AddressSource() event.Kind { return x.readFrom }
 func (x *Services) WatchChanged() {
 	x.chooseSource()
 	x.findOutages()
-	x.showHidden()
+	x.expireOverdue()
 }
