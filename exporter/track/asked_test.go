@@ -133,9 +133,6 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			equal(t, what+": "+field, kept(c.part(c.s), field), 0)
 		}
 	}
-	ahead := newStory(t, grace40).starts(aService("web", true), aPod("web-1", ready), aPod("web-2", ready), slice("a", "web", "web-1", "web-2"))
-	ahead.at(10).modified(slice("a", "web", "-web-1", "web-2")).at(20).modified(slice("a", "web", "-web-1", "-web-2"))
-	equal(t, "addresses ahead of their pods", kept(ahead.services, "pending"), 1)
 }
 
 func ofNodes(s *story) any    { return s.nodes }

@@ -40,8 +40,6 @@ type ByWindow [transition.NumWindows]uint64
 type clients struct {
 	losses
 	propagations Propagations
-	// `pending` contains the address changes that were seen before the corresponding pod changes.
-	pending []pending
 }
 
 // recent is the recent past of an address.
@@ -51,6 +49,8 @@ type recent struct {
 	// left is the time at which the address stopped being ready. It is 0 if the address is ready, or the time is not exact.
 	left    event.Moment
 	clients [transition.NumWindows]turns
+	// ahead is the last change of the address if the corresponding change of the pod has not been seen, or nil.
+	ahead *transition.AddressFollowedPod
 	// updating is set if the address's pod is being updated, and the address has been ready since the update began. readded
 	// reports, for each window, whether the client has put the address back since then.
 	updating bool
@@ -73,26 +73,18 @@ func (x *clients) recently(s *service, id event.UID, after time.Duration) *recen
 	}
 	r, until := s.recent[id], x.watches.Now().Add(after)
 	if r == nil {
-		r = &recent{until: until}
+		r = &recent{}
 		s.recent[id] = r
-		x.forget(s, id)
 	}
 	if until.After(r.until) {
 		r.until = until
+		x.watches.Schedule(until, watches.RankForget, func() {
+			if r.until.Equal(until) {
+				delete(s.recent, id)
+			}
+		})
 	}
 	return r
-}
-
-// forget drops the recent past of an address when it no longer matters.
-func (x *clients) forget(s *service, id event.UID) {
-	until := s.recent[id].until
-	x.watches.Schedule(until, watches.RankForget, func() {
-		if s.recent[id].until.After(until) {
-			x.forget(s, id)
-		} else {
-			delete(s.recent, id)
-		}
-	})
 }
 
 // imageUpdated records that an image of the address's pod was changed in place.

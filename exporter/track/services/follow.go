@@ -1,7 +1,6 @@
 package services
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -26,25 +25,33 @@ type Propagations struct{ All, Slow uint64 }
 // slowAfter is the time after which a propagation counts as slow. It is a bucket of the histogram of propagation times.
 const slowAfter = 5 * time.Second
 
-type pending struct {
-	service *service
-	change  transition.AddressFollowedPod
-}
-
 // observe records a change of an address's readiness. If the corresponding change of the pod has not been seen yet, it
 // stores the change of the address. It ignores changes due to the creation of the Service, a new selector, or
 // publishNotReadyAddresses.
-func (x *clients) observe(s *service, p *pods.Pod, change transition.AddressFollowedPod) {
+func (x *clients) observe(s *service, p *pods.Pod, r *recent, change transition.AddressFollowedPod) {
 	t, turned := change.Time, x.watches.Time(p.ReadyChangedAt)
 	after := func(t time.Time) bool { return t.After(s.created) && x.watches.Moment(t) > s.changed }
 	switch {
 	case p.IsReady() != change.Ready:
-		x.forgetPending(t)
 		if after(t) && !s.publish {
-			x.pending = append(x.pending, pending{s, change})
+			r.ahead = &change
 		}
 	case after(turned) && t.Sub(turned) <= propagationLimit && x.watches.Live(event.KindPod, turned):
 		change.Delay = t.Sub(turned)
+		x.notePropagation(s, change)
+	}
+}
+
+// podTurned handles a change of a pod's Ready condition. If the address changed shortly before, its propagation time is too
+// short to measure.
+func (x *clients) podTurned(s *service, id event.UID, ready bool, t time.Time) {
+	r := s.recent[id]
+	if r == nil || r.ahead == nil {
+		return
+	}
+	change := *r.ahead
+	if r.ahead = nil; change.Ready == ready && t.Sub(change.Time) <= sideBySide && x.watches.Live(event.KindPod, t) {
+		change.Time = t
 		x.notePropagation(s, change)
 	}
 }
@@ -61,25 +68,3 @@ func (x *clients) notePropagation(s *service, change transition.AddressFollowedP
 
 // Propagations returns the counts of propagations.
 func (x *clients) Propagations() Propagations { return x.propagations }
-
-// podTurned handles a change of a pod's Ready condition. It reports the pending address changes that belong to this
-// change. Their propagation time is too short to measure.
-func (x *clients) podTurned(id event.UID, ready bool, t time.Time) {
-	x.forgetPending(t)
-	if !x.watches.Live(event.KindPod, t) {
-		return
-	}
-	x.pending = slices.DeleteFunc(x.pending, func(p pending) bool {
-		followed := p.change.ID == id && p.change.Ready == ready
-		if followed {
-			p.change.Time = t
-			x.notePropagation(p.service, p.change)
-		}
-		return followed
-	})
-}
-
-// forgetPending drops the address changes that have waited for longer than sideBySide.
-func (x *clients) forgetPending(t time.Time) {
-	x.pending = slices.DeleteFunc(x.pending, func(p pending) bool { return t.Sub(p.change.Time) > sideBySide })
-}

@@ -84,12 +84,12 @@ func New(wanted event.Kind, known []string, watches *watches.Watches, found *tra
 
 // PodChanged handles a pod that was added, changed or deleted.
 func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
-	if c.ReadyChanged {
-		x.podTurned(id, c.Ready, t)
-	}
 	for l := c.Services; l != nil; l = l.Rest {
 		s := l.Service.(*service)
 		x.mark(s, t)
+		if c.ReadyChanged {
+			x.podTurned(s, id, c.Ready, t)
+		}
 		s.noteLabels(id, c.Labels, x.watches.Version())
 		if c.Updated {
 			x.imageUpdated(s, id)

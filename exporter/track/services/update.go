@@ -98,7 +98,7 @@ func (x *clients) countChange(u *update, a changed) {
 	}
 	// After a break, a watch delivers events late, so the propagation time would be meaningless.
 	if p := x.pods.Find(a.id); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, u.at) {
-		x.observe(u.service, p, transition.AddressFollowedPod{At: when, Address: named, Ready: isReady})
+		x.observe(u.service, p, r, transition.AddressFollowedPod{At: when, Address: named, Ready: isReady})
 	}
 }
 
