@@ -55,7 +55,7 @@ func levelOf(x transition.Transition) slog.Level {
 	case transition.NodeReadyChanged, transition.NodeReadyMissed, transition.HeartbeatMissed, transition.HeartbeatsResumed, transition.PodReadyChanged, transition.PodLossExplained,
 		transition.AddressReady, transition.AddressLost, transition.AddressAdded, transition.AddressRemoved,
 		transition.OutageStarted, transition.OutageEnded, transition.EndpointsReset, transition.SelectorConflict,
-		transition.ForeignAddresses, transition.AddressesWithdrawn:
+		transition.ForeignAddresses:
 		return slog.LevelInfo
 	}
 	// exporter/watch itself logs broken watches with their errors.

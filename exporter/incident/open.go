@@ -36,14 +36,14 @@ func OpenAddress(x transition.Address) Open { return Open{TrackAddress, x.Servic
 // OpenOutage identifies a Service without a ready address.
 func OpenOutage(x transition.Service) Open { return Open{Track: TrackOutage, Service: x} }
 
-// OpenForeign identifies an EndpointSlice or Endpoints that contain foreign addresses although the Service has a selector.
-func OpenForeign(object string) Open {
-	return Open{Track: TrackForeign, Service: transition.Service{Name: object}}
-}
-
-// OpenWithdrawn identifies Endpoints from which somebody removed pod addresses.
-func OpenWithdrawn(object string) Open {
-	return Open{Track: trackWithdrawn, Service: transition.Service{Name: object}}
+// OpenForeign identifies an EndpointSlice or Endpoints that contain foreign addresses although the Service has a selector,
+// or Endpoints from which somebody withdrew pod addresses.
+func OpenForeign(object string, withdrawn bool) Open {
+	track := TrackForeign
+	if withdrawn {
+		track = trackWithdrawn
+	}
+	return Open{Track: track, Service: transition.Service{Name: object}}
 }
 
 // OpenSet maps everything that has not recovered to its interval on the timeline. It is nil if the timeline shows none.

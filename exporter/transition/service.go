@@ -111,12 +111,13 @@ type SelectorConflictEnded struct {
 func (x SelectorConflictEnded) String() string { return x.says("the selector conflict is resolved") }
 
 // ForeignAddresses means that a Service with a selector has foreign addresses. These are addresses that neither a
-// Kubernetes controller nor a known manager of EndpointSlices wrote.
+// Kubernetes controller nor a known manager of EndpointSlices wrote. Or it means that addresses were withdrawn.
 type ForeignAddresses struct {
 	At
 	Service
-	// Object describes the EndpointSlice or Endpoints object that contains the addresses. It also names the manager or
-	// writer of this object.
+	// Withdrawn is set if somebody has removed ready pod addresses from an Endpoints object that a controller manages.
+	Withdrawn bool
+	// Object describes the EndpointSlice or Endpoints object. It also names the manager or writer of this object.
 	Object string
 	Count  int
 	// Ready is the number of foreign addresses that receive traffic.
@@ -125,46 +126,26 @@ type ForeignAddresses struct {
 }
 
 func (x ForeignAddresses) String() string {
+	if x.Withdrawn {
+		return x.says("%d ready pod addresses were removed from %s, but not by a controller", x.Count, x.Object)
+	}
 	return x.says("has a selector, and %d foreign addresses (%d ready) in %s", x.Count, x.Ready, x.Object)
 }
 
-// ForeignAddressesEnded means that the EndpointSlice or Endpoints object no longer has foreign addresses, or that the
-// Service no longer has a selector.
+// ForeignAddressesEnded means that the EndpointSlice or Endpoints object no longer has foreign addresses or lacks withdrawn
+// ones, that it was deleted, or that the Service no longer has a selector.
 type ForeignAddressesEnded struct {
 	At
 	Service
-	Object string
+	Withdrawn bool
+	Object    string
 }
 
 func (x ForeignAddressesEnded) String() string {
+	if x.Withdrawn {
+		return x.says("the missing addresses are back in %s", x.Object)
+	}
 	return x.says("no more foreign addresses in %s", x.Object)
-}
-
-// AddressesWithdrawn means that somebody removed ready pod addresses from an Endpoints object that a controller
-// manages.
-type AddressesWithdrawn struct {
-	At
-	Service
-	// Object describes the Endpoints object and its writer.
-	Object  string
-	Count   int
-	Trigger uint64
-}
-
-func (x AddressesWithdrawn) String() string {
-	return x.says("%d ready pod addresses were removed from %s, but not by a controller", x.Count, x.Object)
-}
-
-// WithdrawnAddressesReturned means that the withdrawn addresses are back, the Endpoints object was deleted, or the
-// Service no longer has a selector.
-type WithdrawnAddressesReturned struct {
-	At
-	Service
-	Object string
-}
-
-func (x WithdrawnAddressesReturned) String() string {
-	return x.says("the missing addresses are back in %s", x.Object)
 }
 
 // ServiceRemoved means that the Service was deleted.

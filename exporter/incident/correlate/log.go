@@ -169,11 +169,7 @@ func (l *Log) observeService(x transition.Transition) {
 	case transition.ForeignAddresses:
 		l.services.foreignAddresses(x)
 	case transition.ForeignAddressesEnded:
-		l.services.writeEnded(incident.OpenForeign(x.Object), incident.Entry{Kind: incident.ForeignEnded, Time: x.Time, Service: x.Service, Name: x.Object})
-	case transition.AddressesWithdrawn:
-		l.services.addressesWithdrawn(x)
-	case transition.WithdrawnAddressesReturned:
-		l.services.writeEnded(incident.OpenWithdrawn(x.Object), incident.Entry{Kind: incident.WithdrawnReturned, Time: x.Time, Service: x.Service, Name: x.Object})
+		l.services.foreignEnded(x)
 	case transition.ServiceRemoved:
 		l.services.serviceRemoved(x)
 	}

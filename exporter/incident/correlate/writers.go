@@ -34,33 +34,29 @@ func (l writers) recordOfWrite(s incident.Subject, x transition.Service, t time.
 }
 
 // foreignAddresses records that an EndpointSlice or Endpoints object contains foreign addresses of a Service with a
-// selector.
+// selector, or that a writer removed ready pod addresses from Endpoints.
 func (l writers) foreignAddresses(x transition.ForeignAddresses) {
 	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
-	if !r.Open.Has(incident.TrackForeign) {
-		r.ForeignSpan = r.Timeline.Begin(incident.TrackForeign, x.Namespace+"/"+x.Name, x.Time)
+	kind, who := incident.ForeignAddresses, x.Object+" has addresses from an unexpected writer"
+	if x.Withdrawn {
+		kind, who = incident.AddressesWithdrawn, x.Object+": ready pod addresses were removed, but not by a Kubernetes controller"
+		r.Open[incident.OpenForeign(x.Object, true)], r.Withdrawn = nil, true
+	} else {
+		if !r.Open.Has(incident.TrackForeign) {
+			r.ForeignSpan = r.Timeline.Begin(incident.TrackForeign, x.Namespace+"/"+x.Name, x.Time)
+		}
+		r.Open[incident.OpenForeign(x.Object, false)], r.Foreign = r.ForeignSpan, true
 	}
-	r.Open[incident.OpenForeign(x.Object)], r.Foreign = r.ForeignSpan, true
 	if r.Who == "" {
-		r.Who = x.Object + " has addresses from an unexpected writer"
+		r.Who = who
 	}
-	l.Note(r, incident.Entry{Kind: incident.ForeignAddresses, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
+	l.Note(r, incident.Entry{Kind: kind, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
 }
 
-// addressesWithdrawn records that a writer removed ready pod addresses from Endpoints.
-func (l writers) addressesWithdrawn(x transition.AddressesWithdrawn) {
-	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
-	r.Open[incident.OpenWithdrawn(x.Object)], r.Withdrawn = nil, true
-	if r.Who == "" {
-		r.Who = x.Object + ": ready pod addresses were removed, but not by a Kubernetes controller"
-	}
-	l.Note(r, incident.Entry{Kind: incident.AddressesWithdrawn, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
-}
-
-// writeEnded records that an object contains no foreign addresses any more, or that withdrawn addresses are back or no
+// foreignEnded records that an object contains no foreign addresses any more, or that withdrawn addresses are back or no
 // longer expected.
-func (l writers) writeEnded(open incident.Open, e incident.Entry) {
-	r := l.Find(foreignWriter(e.Service), e.Time)
+func (l writers) foreignEnded(x transition.ForeignAddressesEnded) {
+	r, open := l.Find(foreignWriter(x.Service), x.Time), incident.OpenForeign(x.Object, x.Withdrawn)
 	if r == nil {
 		return
 	}
@@ -69,9 +65,13 @@ func (l writers) writeEnded(open incident.Open, e incident.Entry) {
 	}
 	delete(r.Open, open)
 	if !r.Open.Has(incident.TrackForeign) {
-		r.ForeignSpan = r.ForeignSpan.Close(e.Time)
+		r.ForeignSpan = r.ForeignSpan.Close(x.Time)
 	}
-	l.Note(r, e)
+	kind := incident.ForeignEnded
+	if x.Withdrawn {
+		kind = incident.WithdrawnReturned
+	}
+	l.Note(r, incident.Entry{Kind: kind, Time: x.Time, Service: x.Service, Name: x.Object})
 }
 
 // selectorConflicts records that the Service has both a selector and manually managed addresses. These addresses may

@@ -19,6 +19,7 @@ type classes struct {
 	// undecided holds the outages and the single losses whose class can change, by namespace, and the ongoing outages in which
 	// no pods are wanted.
 	undecided map[string][]*outage
+	over      over
 }
 
 // departure is what the class of a loss depends on.
@@ -38,7 +39,7 @@ func (q *classes) decide(l *loss) {
 	l.planned = c.Announced != "" || c.Cause.OfNode() && q.nodes.AnnouncedFailure(c.Pod.Node, c.Cause, c.Time) != ""
 	l.byOwner = c.Cause == cause.PodDeleted || c.Vanished
 	l.owner, l.revision = q.pods.Workload(c.ID)
-	l.recovered = l.service.recoveredBy(q.watches, c.Time)
+	l.recovered = q.recoveredBy(l.service.name, c.Time)
 	if l.outage != nil {
 		q.review(l.outage)
 		return
@@ -136,8 +137,8 @@ func (q *classes) review(o *outage) {
 
 // set sets the class of an outage. If the outage was ongoing with another class, this other class is over now.
 func (q *classes) set(o *outage, is cause.Class) {
-	if now := q.watches.Now(); o.class != is && o.isOngoing() && now.After(o.since) {
-		o.service.over[o.class] = q.watches.Moment(now)
+	if o.class != is && o.isOngoing() && q.watches.Now().After(o.since) {
+		q.noteOver(o)
 	}
 	o.class = is
 }

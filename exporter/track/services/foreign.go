@@ -21,15 +21,15 @@ const (
 	foreigner
 )
 
-// notice is a record of addresses that are reported while there are any.
+// notice is a record of foreign or withdrawn addresses, which are reported while there are any.
 type notice struct {
 	addresses []event.UID
 	ready     int
 	// object is the name of the object that contains the addresses, with its manager or writer. version is the object's
 	// resourceVersion when the addresses were first noted.
 	object, version string
-	// reported is set if the addresses have been reported. `withdrawn` is set if they are withdrawn, not foreign.
-	reported, withdrawn bool
+	// reported is set if the addresses have been reported.
+	reported bool
 }
 
 // noted returns the notice with the addresses that an object has now.
@@ -44,20 +44,16 @@ func (n *notice) noted(w written, addresses []event.UID, ready int) *notice {
 	return n
 }
 
-// classify records the kind of an object's writer, and the foreign and the withdrawn addresses. If the manager of a slice
-// is foreign, all its addresses are foreign. A known manager writes no foreign addresses. If an unknown writer changes
-// the Endpoints of another writer, the addresses that it adds or makes ready are foreign. In all other cases, the
-// addresses without a targetRef are foreign. The name of the first writer of Endpoints is not checked, because a
-// distribution can rename the controller.
+// classify records the kind of an object's writer, and the foreign and the withdrawn addresses. If an unknown writer changes the
+// Endpoints of another writer, kubeflap remembers which addresses were in them. The name of the first writer of Endpoints is
+// not checked, because a distribution can rename the controller. Withdrawn addresses are those that the controller wrote as
+// ready and that are not ready now. The controller restores them only when a pod or the Service changes (see syncService in
+// pkg/controller/endpoint). Truncated Endpoints omit addresses.
 func (q *facts) classify(h *source, w written) {
 	was := h.keeper
 	h.keeper = q.keeperOf(h, w)
-	if h.kind == event.KindEndpointSlice {
-		h.noteForeign(w, func(*event.Address) bool { return h.keeper == foreigner })
-		return
-	}
 	switch {
-	case h.keeper != foreigner:
+	case h.kind == event.KindEndpointSlice, h.keeper != foreigner:
 		h.own = nil
 	case was != foreigner:
 		h.own = map[event.UID]bool{}
@@ -70,11 +66,40 @@ func (q *facts) classify(h *source, w written) {
 			}
 		}
 	}
-	h.noteForeign(w, func(a *event.Address) bool {
-		ready, own := h.own[a.UID]
-		return h.keeper == foreigner && (!own && !h.truncated || a.Ready && !ready && own || a.ByHand && !own) || a.ByHand && h.keeper == unproven
-	})
-	h.noteWithdrawn(w)
+	withdrawn := maps.Clone(h.own)
+	maps.DeleteFunc(withdrawn, func(_ event.UID, wasReady bool) bool { return !wasReady || h.truncated })
+	var foreign []event.UID
+	ready := 0
+	for i := range w.addresses {
+		a := &w.addresses[i]
+		if a.Ready {
+			delete(withdrawn, a.UID)
+		}
+		if h.isForeign(a) {
+			foreign = append(foreign, a.UID)
+			if a.Ready {
+				ready++
+			}
+		}
+	}
+	h.foreign = h.foreign.noted(w, foreign, ready)
+	h.withdrawn = h.withdrawn.noted(w, slices.Collect(maps.Keys(withdrawn)), 0)
+}
+
+// isForeign reports whether an address of an object is foreign. If the manager of a slice is foreign, all its addresses are
+// foreign. A known manager writes no foreign addresses. If an unknown writer has changed Endpoints, the addresses that it has
+// added or made ready are foreign. In all other cases, the addresses without a targetRef are foreign.
+func (h *source) isForeign(a *event.Address) bool {
+	wasReady, own := h.own[a.UID]
+	switch {
+	case h.kind == event.KindEndpointSlice:
+		return h.keeper == foreigner
+	case h.keeper != foreigner:
+		return a.ByHand && h.keeper == unproven
+	case own:
+		return a.Ready && !wasReady
+	}
+	return !h.truncated || a.ByHand
 }
 
 func (q *facts) keeperOf(h *source, w written) keeper {
@@ -90,37 +115,6 @@ func (q *facts) keeperOf(h *source, w written) keeper {
 	return unproven
 }
 
-// noteForeign stores an object's foreign addresses.
-func (h *source) noteForeign(w written, isForeign func(*event.Address) bool) {
-	var foreign []event.UID
-	ready := 0
-	for i := range w.addresses {
-		if a := &w.addresses[i]; isForeign(a) {
-			foreign = append(foreign, a.UID)
-			if a.Ready {
-				ready++
-			}
-		}
-	}
-	h.foreign = h.foreign.noted(w, foreign, ready)
-}
-
-// noteWithdrawn stores the addresses that the controller wrote as ready and that are not ready now. The controller
-// restores them only when a pod or the Service changes (see syncService in pkg/controller/endpoint). Truncated
-// Endpoints are ignored, because they omit addresses.
-func (h *source) noteWithdrawn(w written) {
-	unready := maps.Clone(h.own)
-	maps.DeleteFunc(unready, func(_ event.UID, wasReady bool) bool { return !wasReady || h.truncated })
-	for i := range w.addresses {
-		if w.addresses[i].Ready {
-			delete(unready, w.addresses[i].UID)
-		}
-	}
-	if h.withdrawn = h.withdrawn.noted(w, slices.Collect(maps.Keys(unready)), 0); h.withdrawn != nil {
-		h.withdrawn.withdrawn = true
-	}
-}
-
 // reportedForeign returns the addresses that have been reported as foreign.
 func (h *source) reportedForeign() []event.UID {
 	if h.foreign != nil && h.foreign.reported {
@@ -129,35 +123,25 @@ func (h *source) reportedForeign() []event.UID {
 	return nil
 }
 
-// checkNotices reports when an object of a Service gains its first foreign or withdrawn address or loses its last one.
-// Without a selector, no address is foreign.
-func (q *facts) checkNotices(s *service, t time.Time) {
-	owned := s.current && s.hasSelector()
-	for _, h := range s.sources {
-		// If the selector matches no pods, manually managed Endpoints are reported as a selector conflict instead.
-		q.check(s, h.foreign, t, owned && (h.kind != event.KindEndpoints || !s.inConflict()))
-	}
-	for _, h := range s.sources {
-		q.check(s, h.withdrawn, t, owned)
-	}
+// checkNotices reports when an object gains its first foreign or withdrawn address or loses its last one. Only a Service with a
+// selector has such addresses.
+func (q *facts) checkNotices(s *service, h *source, t time.Time, owned bool) {
+	// If the selector matches no pods, manually managed Endpoints are reported as a selector conflict instead.
+	q.check(s, h.foreign, false, t, owned && (h.kind != event.KindEndpoints || !s.inConflict()))
+	q.check(s, h.withdrawn, true, t, owned)
 }
 
 // check reports a notice or its end, if it must be reported. It reports no addresses unless `counts` is set.
-func (q *facts) check(s *service, n *notice, t time.Time, counts bool) {
+func (q *facts) check(s *service, n *notice, withdrawn bool, t time.Time, counts bool) {
 	if n == nil || n.reported == (counts && len(n.addresses) > 0) {
 		return
 	}
-	n.reported = !n.reported
-	count, trigger := len(n.addresses), transition.Trigger(s.uid, n.version)
-	switch {
-	case n.reported && n.withdrawn:
-		q.report(s, transition.AddressesWithdrawn{At: at(t), Service: s.name, Object: n.object, Count: count, Trigger: trigger})
-	case n.reported:
-		q.report(s, transition.ForeignAddresses{At: at(t), Service: s.name, Object: n.object, Count: count, Ready: n.ready, Trigger: trigger})
-	case n.withdrawn:
-		q.report(s, transition.WithdrawnAddressesReturned{At: at(t), Service: s.name, Object: n.object})
-	default:
-		q.report(s, transition.ForeignAddressesEnded{At: at(t), Service: s.name, Object: n.object})
+	if n.reported = !n.reported; n.reported {
+		q.report(s, transition.ForeignAddresses{
+			At: at(t), Service: s.name, Object: n.object, Count: len(n.addresses), Ready: n.ready, Withdrawn: withdrawn, Trigger: transition.Trigger(s.uid, n.version),
+		})
+	} else {
+		q.report(s, transition.ForeignAddressesEnded{At: at(t), Service: s.name, Object: n.object, Withdrawn: withdrawn})
 	}
 }
 

@@ -111,7 +111,9 @@ func (q *facts) checkWriters(s *service, t time.Time) {
 			q.report(s, transition.SelectorConflictEnded{At: at(t), Service: s.name})
 		}
 	}
-	q.checkNotices(s, t)
+	for _, h := range s.sources {
+		q.checkNotices(s, h, t, s.current && s.hasSelector())
+	}
 }
 
 // wasOverwritten reports whether a Service has a selector that matches no pods, and Endpoints that were overwritten

@@ -112,7 +112,8 @@ func (q *classes) endOutage(s *service) {
 	}
 	s.OutageTime[o.class] += q.uncounted(o)
 	o.until = q.clock()
-	s.outage, s.over[o.class] = nil, q.watches.Moment(q.watches.Now())
+	s.outage = nil
+	q.noteOver(o)
 	q.review(o)
 }
 

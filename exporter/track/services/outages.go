@@ -91,8 +91,35 @@ type OutageStart struct {
 	Start time.Time
 }
 
-// over holds the times at which the last outage of each class ended, by Service, of deleted Services.
+// over contains the times at which the last outages of each class ended or changed their class, by Service. It keeps those of
+// deleted Services, too.
 type over map[transition.Service][cause.NumClasses]event.Moment
+
+// noteOver records that an outage has ended or changes its class. The record is kept for as long as OutageStarts needs it.
+func (q *classes) noteOver(o *outage) {
+	name, now := o.service.name, q.watches.Now()
+	if !o.service.current {
+		return
+	}
+	all := q.over[name]
+	all[o.class] = q.watches.Moment(now)
+	q.over[name] = all
+	q.watches.Schedule(now.Add(keepOver+time.Second), watches.RankForget, func() {
+		if all := q.over[name]; q.watches.Moment(now) >= slices.Max(all[:]) {
+			delete(q.over, name)
+		}
+	})
+}
+
+// recoveredBy returns the time at which the last outage of a Service had ended by t, or zero.
+func (q *classes) recoveredBy(name transition.Service, t time.Time) (last time.Time) {
+	for _, over := range q.over[name] {
+		if at := q.watches.Time(over); over != 0 && !at.After(t) && at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
 
 // OutageStarts appends the ongoing outages and the outages that ended in the last hour to the given slice, and returns
 // the extended slice. It returns no outages if the watches of Services or their addresses are broken.
@@ -100,34 +127,21 @@ func (x *Services) OutageStarts(into []OutageStart) []OutageStart {
 	if x.IsBlind() {
 		return into
 	}
-	add := func(name transition.Service, ended [cause.NumClasses]event.Moment, ongoing *outage) {
-		for class, at := range ended {
-			if ongoing != nil && ongoing.class == cause.Class(class) {
-				into = append(into, OutageStart{name, ongoing.class, ongoing.since})
-			} else if at != 0 && x.watches.Now().Sub(x.watches.Time(at)) <= keepOver {
+	for _, s := range x.inOrder() {
+		if s.current && s.outage != nil {
+			into = append(into, OutageStart{s.name, s.outage.class, s.outage.since})
+		}
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(x.over), compareNames) {
+		s := x.all[owned{name: name}]
+		for class, at := range x.over[name] {
+			ongoing := s != nil && s.outage != nil && s.outage.class == cause.Class(class)
+			if at != 0 && !ongoing && x.watches.Now().Sub(x.watches.Time(at)) <= keepOver {
 				into = append(into, OutageStart{Service: name, Class: cause.Class(class)})
 			}
 		}
 	}
-	for _, s := range x.inOrder() {
-		if s.current {
-			add(s.name, s.over, s.outage)
-		}
-	}
-	for _, name := range slices.SortedFunc(maps.Keys(x.over), compareNames) {
-		add(name, x.over[name], nil)
-	}
 	return into
-}
-
-// keep keeps the outages of a Service that was deleted at t.
-func (all over) keep(s *service, t time.Time, w *watches.Watches) {
-	maps.DeleteFunc(all, func(_ transition.Service, ended [cause.NumClasses]event.Moment) bool {
-		return t.Sub(w.Time(slices.Max(ended[:]))) > keepOver
-	})
-	if s.over != ([cause.NumClasses]event.Moment{}) {
-		all[s.name] = s.over
-	}
 }
 
 // Outage is an ongoing outage, as an earlier process knew it.

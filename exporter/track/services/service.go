@@ -10,7 +10,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
-	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -45,10 +44,8 @@ type service struct {
 	Last
 	// classSince contains the time at which the first loss or outage of each class was counted.
 	classSince [cause.NumClasses]event.Moment
-	// `outage` is the current outage, or nil. `over` contains the time at which the last outage of each class ended or
-	// changed its class.
+	// `outage` is the current outage, or nil.
 	outage *outage
-	over   [cause.NumClasses]event.Moment
 
 	// changed is the time at which the Service's selection of pods last changed, by its selector or by
 	// publishNotReadyAddresses. unpublished is the time at which the latter changed.
@@ -87,16 +84,6 @@ func (s *service) Exists() bool { return s.current }
 // needsAddresses reports whether the lack of ready addresses is an outage. The DNS name of a Service of type ExternalName
 // refers to another name.
 func (s *service) needsAddresses() bool { return s.kind != "ExternalName" }
-
-// recoveredBy returns the time at which the last outage had ended by t, or zero.
-func (s *service) recoveredBy(w *watches.Watches, t time.Time) (last time.Time) {
-	for _, over := range s.over {
-		if at := w.Time(over); over != 0 && !at.After(t) && at.After(last) {
-			last = at
-		}
-	}
-	return last
-}
 
 // owned identifies a Service. The uid is zero for the current Service with this name. Otherwise, kubeflap knows the
 // Service only as the owner of a slice: it has not been seen yet, or has been replaced by another Service with the same
@@ -179,8 +166,7 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 		s.changed, s.selectorBefore = now, s.selector
 	}
 	if !s.current {
-		s.current, s.created, s.over = true, e.Seen, x.over[name]
-		delete(x.over, name)
+		s.current, s.created = true, e.Seen
 	}
 	if s.kind, s.publish, s.selector = o.Type, o.PublishNotReady, selector; s.outage != nil && !s.needsAddresses() {
 		x.recover(s, e.Seen, x.notBefore(e.Kind, e.Seen))
@@ -215,7 +201,6 @@ func (x *Services) retire(s *service, e event.Event) {
 	if s.outage != nil {
 		x.endOutage(s)
 	}
-	x.over.keep(s, e.Seen, x.watches)
 	s.current, s.StaleReadds = false, ByWindow{}
 	for _, r := range s.recent {
 		r.updating = false

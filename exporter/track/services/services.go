@@ -61,7 +61,6 @@ type Services struct {
 	restored map[event.UID]Outage
 	// listed is set once Services and their addresses have been listed.
 	listed bool
-	over   over
 	// relists holds the Services that are being listed again. SlicesListed compares their old and new states.
 	relists []*update
 	// readyOn holds the number of ready addresses on each node, as counted at readyAt.
@@ -75,10 +74,10 @@ type Services struct {
 func New(wanted event.Kind, known []string, watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, pods *pods.Pods) *Services {
 	f := &facts{watches, found, nodes, pods, cmp.Or(wanted, event.KindEndpointSlice), known, blindness{}}
 	w := workloads{f, map[string]map[event.WorkloadName]*workload{}}
-	q := losses{classes{w, map[string][]*outage{}}, map[event.UID][]*loss{}}
+	q := losses{classes{w, map[string][]*outage{}, over{}}, map[event.UID][]*loss{}}
 	return &Services{
 		clients:  clients{losses: q},
-		registry: registry{map[owned]*service{}, map[sourceID]*source{}, nil}, wanted: wanted, over: over{},
+		registry: registry{map[owned]*service{}, map[sourceID]*source{}, nil}, wanted: wanted,
 	}
 }
 

@@ -80,8 +80,7 @@ func (h *source) attach(s *service) {
 // detach removes a source from its Service.
 func (x *Services) detach(h *source, t time.Time) {
 	s := h.service
-	x.check(s, h.foreign, t, false)
-	x.check(s, h.withdrawn, t, false)
+	x.checkNotices(s, h, t, false)
 	s.sources = slices.DeleteFunc(s.sources, func(x *source) bool { return x == h })
 	x.forgetIfGone(s)
 }
