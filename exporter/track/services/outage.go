@@ -37,10 +37,13 @@ type outage struct {
 	made   []*loss
 	lost   []event.UID
 	owners []event.WorkloadName
-	// counted is the time up to which the outage has been counted, and until is its end, both by facts.clock.
-	counted, until time.Time
-	// wanted is the time since which pods are wanted again, or zero. wantedClock is the same time by facts.clock.
-	wanted, wantedClock time.Time
+	// time is the length of the outage up to `measured` that is not counted yet.
+	time     time.Duration
+	measured time.Time
+	// wanted is the time since which pods are wanted again, or zero. again is the length of the outage since then: its class is
+	// not final.
+	wanted time.Time
+	again  time.Duration
 	// wait is what the Service waits for.
 	wait transition.Wait
 }
@@ -59,7 +62,7 @@ func (o *outage) isOf(w event.WorkloadName) bool {
 // beginOutage begins an outage with the losses that an event made. If the removed foreign addresses outlasted the
 // Service's own addresses by more than goneWithin, they no longer count as foreign.
 func (q *classes) beginOutage(s *service, t time.Time, made []*loss) {
-	o := &outage{since: t, earliest: q.notBefore(q.readFrom, t), undecided: len(made) > 0, made: made, counted: q.clock()}
+	o := &outage{since: t, earliest: q.notBefore(q.readFrom, t), undecided: len(made) > 0, made: made}
 	for i, l := range made {
 		l.outage, l.last = o, i == len(made)-1
 		l.change.Foreign = l.change.Foreign && s.ownLost != 0 && l.change.Time.Sub(q.watches.Time(s.ownLost)) <= goneWithin
@@ -80,9 +83,9 @@ func (q *classes) findOutage(s *service) {
 // continueOutage begins an outage that had begun before the first lists.
 func (q *classes) continueOutage(s *service, p Outage) {
 	now, class := q.watches.Now(), cause.ParseClass(p.Class)
-	o := &outage{since: p.Since, earliest: p.Since, class: class, found: p.Found, counted: p.Since, wait: p.Wait}
+	o := &outage{since: p.Since, earliest: p.Since, class: class, found: p.Found, wait: p.Wait}
 	if q.begin(s, o); now.Sub(o.since) >= cause.FinalAfter {
-		o.counted = q.clock()
+		o.measured = now
 		q.makeFinal(o)
 	}
 	if o.found {
@@ -99,19 +102,17 @@ func (q *classes) continueOutage(s *service, p Outage) {
 }
 
 func (q *classes) begin(s *service, o *outage) {
-	s.outage, o.service, o.down = o, s, o.since
+	s.outage, o.service, o.down, o.measured = o, s, o.since, o.since
 	q.keep(o)
 }
 
 // endOutage ends the current outage of a Service.
 func (q *classes) endOutage(s *service) {
 	o := s.outage
-	o.wanted = time.Time{}
+	q.endWanted(o)
 	if o.final {
 		q.drop(o)
 	}
-	s.OutageTime[o.class] += q.uncounted(o)
-	o.until = q.clock()
 	s.outage = nil
 	q.noteOver(o)
 	q.review(o)
@@ -157,23 +158,25 @@ func (q *classes) expireOverdue() {
 	}
 }
 
-// uncounted returns the time of an outage with a final class that the counters do not include yet.
-func (q *facts) uncounted(o *outage) time.Duration {
-	if !o.final || !o.counts() {
-		return 0
+// measure measures the time of an outage up to now, and adds it to the counter if the class is final. Time without sight of the
+// outage does not count.
+func (q *facts) measure(o *outage) {
+	now := q.watches.Now()
+	until := now
+	if since, blind := q.blindSince(); blind {
+		until = since
 	}
-	return q.countedUntil(o).Sub(o.counted)
-}
-
-// countedUntil returns the end of the time to count. The class of the time since pods are wanted again is not final.
-func (q *facts) countedUntil(o *outage) time.Time {
-	switch {
+	switch lasted := max(until.Sub(o.measured), 0); {
 	case !o.isOngoing():
-		return o.until
-	case !o.wanted.IsZero():
-		return o.wantedClock
+	case o.wanted.IsZero():
+		o.time += lasted
+	default:
+		o.again += lasted
 	}
-	return q.clock()
+	if o.measured = now; o.final && o.counts() {
+		o.service.OutageTime[o.class] += o.time
+		o.time = 0
+	}
 }
 
 // counts reports whether an outage is counted.
@@ -181,11 +184,9 @@ func (o *outage) counts() bool { return !o.single && (!o.found || o.class == cau
 
 // countOutage counts an outage whose class has become final, with its time so far.
 func (q *classes) countOutage(o *outage) {
-	s, until := o.service, q.countedUntil(o)
-	q.noteCounted(s, o.class)
-	s.Outages[o.class]++
-	s.OutageTime[o.class] += until.Sub(o.counted)
-	o.counted = until
+	q.noteCounted(o.service, o.class)
+	o.service.Outages[o.class]++
+	q.measure(o)
 }
 
 // ownersOf returns the distinct workloads of some pods.
@@ -215,21 +216,27 @@ func (q *workloads) demandIn(o *outage) demand {
 func (q *classes) noteWanted(o *outage) {
 	switch d := q.demandIn(o); {
 	case d.isNone():
-		o.wanted = time.Time{}
+		q.endWanted(o)
 	case d.some && o.wanted.IsZero():
-		wanted := q.watches.Now()
-		o.wanted, o.wantedClock = wanted, q.clock()
-		q.watches.Schedule(wanted.Add(cause.FinalAfter), watches.RankServices, func() { q.expire(o) })
+		q.measure(o)
+		o.wanted = q.watches.Now()
+		q.watches.Schedule(o.wanted.Add(cause.FinalAfter), watches.RankServices, func() { q.expire(o) })
 	}
+}
+
+// endWanted notes that no pods are wanted, or that the outage has ended. So the time since pods were wanted has its class.
+func (q *classes) endWanted(o *outage) {
+	q.measure(o)
+	o.time, o.again, o.wanted = o.time+o.again, 0, time.Time{}
+	q.measure(o)
 }
 
 // failToScaleUp begins an unplanned outage at the time since which pods are wanted again, because none has become ready for
 // cause.FinalAfter. It is part of the same time without a ready address.
 func (q *classes) failToScaleUp(o *outage) {
-	o.service.OutageTime[o.class] += q.uncounted(o)
+	q.measure(o)
 	q.drop(o)
 	q.set(o, cause.Unplanned)
-	o.since, o.counted = o.wanted, o.wantedClock
-	o.wanted = time.Time{}
+	o.since, o.time, o.again, o.wanted = o.wanted, o.again, 0, time.Time{}
 	q.countOutage(o)
 }

@@ -66,10 +66,11 @@ func (q *workloads) answer(o *outage, t time.Time) bool {
 // waitIn returns what a Service waits for. It returns the last answer if it does not know.
 func (q *workloads) waitIn(o *outage) transition.Wait {
 	s := o.service
+	_, blind := q.blindSince()
 	switch {
 	case len(s.selector) == 0:
 		return transition.Wait{}
-	case q.IsBlind():
+	case blind:
 		return o.wait
 	case q.NoneWanted(s.name.Namespace, s.selector):
 		return transition.Wait{Kind: transition.WaitReplicas}
@@ -124,7 +125,7 @@ func (q *classes) recoveredBy(name transition.Service, t time.Time) (last time.T
 // OutageStarts appends the ongoing outages and the outages that ended in the last hour to the given slice, and returns
 // the extended slice. It returns no outages if the watches of Services or their addresses are broken.
 func (x *Services) OutageStarts(into []OutageStart) []OutageStart {
-	if x.IsBlind() {
+	if _, blind := x.blindSince(); blind {
 		return into
 	}
 	for _, s := range x.inOrder() {

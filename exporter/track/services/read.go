@@ -95,10 +95,13 @@ func (x *Services) All(into []Service) []Service {
 // StartCounting sets the counters to zero. An outage whose class is not final has not been counted yet.
 func (x *Services) StartCounting() {
 	for _, s := range x.all {
+		o := s.outage
+		if o != nil {
+			x.measure(o)
+		}
 		s.Counters, s.classSince = Counters{}, [cause.NumClasses]event.Moment{}
-		if o := s.outage; o != nil && o.final {
-			o.counted = x.clock()
-			if o.wantedClock = o.counted; o.counts() {
+		if o != nil && o.final {
+			if o.time, o.again = 0, 0; o.counts() {
 				x.noteCounted(s, o.class)
 			}
 		}
@@ -107,13 +110,13 @@ func (x *Services) StartCounting() {
 }
 
 func (x *Services) read(s *service) Service {
+	if s.outage != nil {
+		x.measure(s.outage)
+	}
 	is := Service{
 		Namespace: s.name.Namespace, Name: s.name.Name, Created: x.watches.CountedFrom(s.created), Type: s.kind, Selector: s.hasSelector(),
 		Ready: int(s.count[ready]), NotReady: int(s.count[notReady]), Terminating: int(s.count[terminating]), Counters: s.Counters, Last: s.Last,
 		Manual: s.everManual, SelectorConflict: s.inConflict(), Diverging: s.divergingAt(x.watches.Now()), ForeignAddresses: s.foreignAddresses(), HasPods: s.hasPods(),
-	}
-	if o := s.outage; o != nil {
-		is.OutageTime[o.class] += x.uncounted(o)
 	}
 	if is.Ready == 0 {
 		is.PendingPods = len(x.pods.Pending(s.name.Namespace, s.selector))

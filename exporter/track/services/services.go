@@ -27,7 +27,20 @@ type facts struct {
 	readFrom event.Kind
 	// `known` holds the managers that the operator configured.
 	known []string
-	blind blindness
+}
+
+// blindAfter is the time without a working watch of Services or their addresses after which it is unknown whether an
+// outage is ongoing.
+const blindAfter = 90 * time.Second
+
+// blindSince returns the time since which it is unknown which outages are ongoing, because a watch is broken.
+func (q *facts) blindSince() (since time.Time, blind bool) {
+	for _, k := range [...]event.Kind{event.KindService, q.readFrom} {
+		if t, ok := q.watches.BlindSince(k, blindAfter); ok && (!blind || t.Before(since)) {
+			since, blind = t, true
+		}
+	}
+	return since, blind
 }
 
 // report reports a change of a Service, unless the Service does not exist.
@@ -72,7 +85,7 @@ type Services struct {
 // means EndpointSlices if the cluster has them, and Endpoints otherwise. The managers `known` are trusted, and those
 // that event.IsSliceManager recognizes.
 func New(wanted event.Kind, known []string, watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, pods *pods.Pods) *Services {
-	f := &facts{watches, found, nodes, pods, cmp.Or(wanted, event.KindEndpointSlice), known, blindness{}}
+	f := &facts{watches, found, nodes, pods, cmp.Or(wanted, event.KindEndpointSlice), known}
 	w := workloads{f, map[string]map[event.WorkloadName]*workload{}}
 	q := losses{classes{w, map[string][]*outage{}, over{}}, map[event.UID][]*loss{}}
 	return &Services{
@@ -100,6 +113,19 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 
 // AddressSource returns the resource from which address states are read.
 func (x *Services) AddressSource() event.Kind { return x.readFrom }
+
+// WatchChanges measures the outages up to the time since which it is unknown whether they are ongoing. Call it before each
+// change of a watch.
+func (x *Services) WatchChanges() {
+	if _, blind := x.blindSince(); !blind {
+		return
+	}
+	for _, s := range x.all {
+		if s.outage != nil {
+			x.measure(s.outage)
+		}
+	}
+}
 
 // WatchChanged handles the end of a list, and each other change of a watch.
 func (x *Services) WatchChanged() {
