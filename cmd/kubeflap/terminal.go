@@ -54,7 +54,7 @@ func newTerminal(out io.Writer) *terminal {
 
 func (t *terminal) transition(x transition.Transition) {
 	switch x := x.(type) {
-	case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.ConsumerBounced, transition.ConsumerReaddedStale:
+	case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.ConsumerMistake:
 		return
 	case transition.HeartbeatLate:
 		if x.Silence <= renewInterval {

@@ -8,9 +8,9 @@ import (
 
 // consumerBounces counts the bounces of simulated clients by window.
 func (s *story) consumerBounces() (by [transition.NumWindows]uint64) {
-	for _, x := range of[transition.ConsumerBounced](s) {
+	for _, x := range of[transition.ConsumerMistake](s) {
 		for i, window := range transition.Windows() {
-			if x.Window == window {
+			if x.Window == window && !x.Stale {
 				by[i]++
 			}
 		}

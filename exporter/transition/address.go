@@ -125,18 +125,16 @@ func (x PodsReplacedAgain) String() string {
 type AddressRemoved struct {
 	At
 	Address
+	// LeftOut is set if the address is only missing from a truncated Endpoints object, so it may still belong to the Service.
+	LeftOut bool
 }
 
-func (x AddressRemoved) String() string { return x.says("removed") }
-
-// AddressLeftOut means that an unready address is missing from a truncated Endpoints object. The address may still
-// belong to the Service.
-type AddressLeftOut struct {
-	At
-	Address
+func (x AddressRemoved) String() string {
+	if x.LeftOut {
+		return x.says("was left out of the truncated Endpoints")
+	}
+	return x.says("removed")
 }
-
-func (x AddressLeftOut) String() string { return x.says("was left out of the truncated Endpoints") }
 
 // AddressFollowedPod means that the readiness of an address changed because the readiness of its pod changed.
 type AddressFollowedPod struct {
@@ -168,28 +166,21 @@ func Windows() [NumWindows]time.Duration {
 	return [...]time.Duration{0, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 }
 
-// ConsumerBounced means that a hypothetical client that batches endpoint updates would have added an address and then
+// ConsumerMistake means that a hypothetical client that batches endpoint updates would have added an address and then
 // removed it again.
-type ConsumerBounced struct {
+type ConsumerMistake struct {
 	At
 	Address
 	// Window is how long the client collects updates before it applies them.
 	Window time.Duration
+	// Stale is set if the client would have added the address too early: during an in-place image change, before the new
+	// container was ready. Whether it then removes the address is not known yet.
+	Stale bool
 }
 
-func (x ConsumerBounced) String() string {
+func (x ConsumerMistake) String() string {
+	if x.Stale {
+		return x.Service.says("a client that batches updates for %s would have added an address again while its container was being replaced", x.Window)
+	}
 	return x.Service.says("a client that batches updates for %s would have added an address and removed it again", x.Window)
-}
-
-// ConsumerReaddedStale means that a hypothetical client that batches endpoint updates would have added an address too
-// early. During an in-place image change, the client would have added the address before the new container was ready.
-type ConsumerReaddedStale struct {
-	At
-	Address
-	// Window is how long the client collects updates before it applies them.
-	Window time.Duration
-}
-
-func (x ConsumerReaddedStale) String() string {
-	return x.Service.says("a client that batches updates for %s would have added an address again while its container was being replaced", x.Window)
 }

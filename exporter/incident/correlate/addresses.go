@@ -134,33 +134,33 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 	l.Note(r, incident.Entry{Kind: incident.AddressReturned, Time: t, Service: x.Service})
 }
 
-// addressGone handles an unready address that is no longer listed. Either the address left the Service
-// (incident.AddressRemoved), or truncated Endpoints omit it (incident.AddressLeftOut). Incidents stop waiting for the
-// address.
-func (l *services) addressGone(x transition.Address, t time.Time, how incident.EntryKind) {
-	a := l.addresses[incident.OpenAddress(x)]
+// addressGone handles an unready address that is no longer listed. Either the address left the Service, or truncated Endpoints
+// omit it. Incidents stop waiting for the address.
+func (l *services) addressGone(x transition.AddressRemoved) {
+	a := l.addresses[incident.OpenAddress(x.Address)]
 	if a == nil || a.notReady == nil {
 		return
 	}
 	r := a.record.Root()
-	a.notReady, a.changed = nil, t
-	r.Recovers(incident.OpenAddress(x), t)
-	if how == incident.AddressRemoved {
-		l.pods.podGone(podKey{x.Namespace, x.Pod.Name}, t)
+	a.notReady, a.changed = nil, x.Time
+	r.Recovers(incident.OpenAddress(x.Address), x.Time)
+	kind := incident.AddressLeftOut
+	if !x.LeftOut {
+		kind = incident.AddressRemoved
+		l.pods.podGone(podKey{x.Namespace, x.Pod.Name}, x.Time)
 	}
-	l.Note(r, incident.Entry{Kind: how, Time: t, Service: x.Service, Name: nameOf(x)})
+	l.Note(r, incident.Entry{Kind: kind, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
 }
 
-// consumerBounced counts an address that a simulated client put back and removed again. It ignores addresses that were
-// not lost in an in-place update.
-func (l *services) consumerBounced(x transition.ConsumerBounced) {
-	if a := l.addresses[incident.OpenAddress(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
-		a.record.Root().Windows.Of(x.Window).Bounces++
+// consumerMistaken counts an address that a simulated client put back and removed again, unless it was not lost in an in-place
+// update. It also counts a stale re-add of an address, which moveReadds later adds to an incident.
+func (l *services) consumerMistaken(x transition.ConsumerMistake) {
+	if !x.Stale {
+		if a := l.addresses[incident.OpenAddress(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
+			a.record.Root().Windows.Of(x.Window).Bounces++
+		}
+		return
 	}
-}
-
-// consumerReadded counts a stale re-add of an address. moveReadds later adds it to an incident.
-func (l *services) consumerReadded(x transition.ConsumerReaddedStale) {
 	a := l.address(x.Address)
 	if a.readded.IsZero() {
 		a.readded = x.Time

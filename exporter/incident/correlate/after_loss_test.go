@@ -52,7 +52,7 @@ func TestConsumerBouncesMatchTheMetricWhileAnotherLossWaits(t *testing.T) {
 	b.at(11.5).is(event.Modified, updated(event.StatusTrue, ""), aSlice("s", "web-1", "-web-2"))
 	incidents, want := b.asOf(20), 0
 	for _, x := range b.found {
-		if bounced, ok := x.(transition.ConsumerBounced); ok && bounced.Window == 0 {
+		if bounced, ok := x.(transition.ConsumerMistake); ok && !bounced.Stale && bounced.Window == 0 {
 			want++
 		}
 	}

@@ -139,19 +139,15 @@ func (l *Log) observeService(x transition.Transition) {
 	case transition.PodsReplacedAgain:
 		l.services.podsReplaced(x)
 	case transition.AddressRemoved:
-		l.services.addressGone(x.Address, x.Time, incident.AddressRemoved)
-	case transition.AddressLeftOut:
-		l.services.addressGone(x.Address, x.Time, incident.AddressLeftOut)
+		l.services.addressGone(x)
 	case transition.AddressAdded:
 		if x.Ready {
 			l.services.addressReady(x.Address, x.Time)
 		}
 	case transition.AddressReady:
 		l.services.addressReady(x.Address, x.Time)
-	case transition.ConsumerBounced:
-		l.services.consumerBounced(x)
-	case transition.ConsumerReaddedStale:
-		l.services.consumerReadded(x)
+	case transition.ConsumerMistake:
+		l.services.consumerMistaken(x)
 	case transition.OutageStarted:
 		l.services.outageStarted(x)
 	case transition.OutageWaits:

@@ -139,13 +139,12 @@ func (x *clients) close(s *service, window int, t time.Time) {
 		c.waits = false
 	}
 	s.StaleReadds[window] += uint64(len(stale))
-	of := transition.Windows()[window]
-	for _, id := range slices.SortedFunc(slices.Values(bounced), order) {
-		x.reportOf(s, id, transition.ConsumerBounced{At: at(t), Address: transition.Address{Service: s.name, ID: id}, Window: of})
-	}
-	for _, id := range slices.SortedFunc(slices.Values(stale), order) {
-		named := transition.Address{Service: s.name, ID: id, Pod: x.pods.Named(id)}
-		x.reportOf(s, id, transition.ConsumerReaddedStale{At: at(t), Address: named, Window: of})
+	for i, mistaken := range [][]event.UID{bounced, stale} {
+		slices.SortFunc(mistaken, order)
+		for _, id := range mistaken {
+			named := transition.Address{Service: s.name, ID: id, Pod: x.pods.Named(id)}
+			x.reportOf(s, id, transition.ConsumerMistake{At: at(t), Address: named, Window: transition.Windows()[window], Stale: i == 1})
+		}
 	}
 }
 

@@ -73,7 +73,7 @@ func (x *clients) countChange(u *update, a changed) {
 	when, named := at(u.at), transition.Address{Service: u.name, ID: a.id, IP: a.ip(), Pod: x.pods.Named(a.id)}
 	if to == absent && u.source != nil && u.source.truncated {
 		if from == notReady {
-			x.reportOf(u.service, a.id, transition.AddressLeftOut{At: when, Address: named})
+			x.reportOf(u.service, a.id, transition.AddressRemoved{At: when, Address: named, LeftOut: true})
 		}
 		return
 	}
