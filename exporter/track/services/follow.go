@@ -3,10 +3,105 @@ package services
 import (
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
+
+// divergesAfter is the duration after which a disagreement is reported. The controllers normally update the addresses
+// of a changed pod much faster.
+const divergesAfter = 10 * time.Second
+
+// mark schedules a comparison of a Service in one second. This comparison covers all changes within that second.
+func (x *Services) mark(s *service, t time.Time) {
+	if s.marked {
+		return
+	}
+	s.marked = true
+	x.watches.Schedule(t.Add(time.Second), watches.RankServices, func() {
+		if s.marked = false; s.current {
+			x.compareSources(s, t)
+		}
+	})
+}
+
+// CompareAll schedules a comparison between Endpoints, slices and pods for every Service.
+func (x *Services) CompareAll(t time.Time) {
+	for _, s := range x.inOrder() {
+		x.mark(s, t)
+	}
+}
+
+// compareSources finds a Service's addresses whose readiness differs between Endpoints, slices and pods.
+func (q *facts) compareSources(s *service, t time.Time) {
+	before := s.diverging
+	s.diverging = nil
+	note := func(id event.UID) {
+		if s.diverging == nil {
+			s.diverging = map[event.UID]time.Time{}
+		}
+		since, known := before[id]
+		if !known {
+			since = t
+		}
+		s.diverging[id] = since
+	}
+	addresses := s.addresses(q.readFrom)
+	for _, a := range addresses {
+		if !q.podAgrees(s, a.id, a.state == ready) {
+			note(a.id)
+		}
+	}
+	endpoints := q.endpointsOf(s)
+	if endpoints == nil {
+		return
+	}
+	for _, c := range compare(s.addresses(event.KindEndpoints), addresses) {
+		if (c.was == ready) != (c.state == ready) && !(endpoints.truncated && c.was == absent) {
+			note(c.id)
+		}
+	}
+}
+
+// endpointsOf returns the Endpoints object of a Service, or nil if it cannot be compared with the slices. For example,
+// the manually managed addresses of a Service with a selector never appear in slices. Truncated Endpoints omit addresses.
+func (q *facts) endpointsOf(s *service) *source {
+	if q.readFrom != event.KindEndpointSlice || !q.watches.Up(event.KindEndpoints) || s.inConflict() || s.hasSelector() && s.manualInEndpoints() > 0 {
+		return nil
+	}
+	for _, h := range s.sources {
+		if h.kind == event.KindEndpoints {
+			return h
+		}
+	}
+	return nil
+}
+
+// podAgrees reports whether the readiness of an address matches its pod. It also registers the Service with the pod, so
+// that each change of the pod schedules a comparison.
+func (q *facts) podAgrees(s *service, id event.UID, isReady bool) bool {
+	p := q.pods.Find(id)
+	if p == nil || !q.watches.Up(event.KindPod) {
+		return true
+	}
+	if p.JoinService(&s.alone); s.publish {
+		return true
+	}
+	return isReady == (p.IsReady() && p.RemovalCause == cause.Unknown)
+}
+
+// divergingAt counts the disagreements that are older than divergesAfter at t.
+func (s *service) divergingAt(t time.Time) int {
+	n := 0
+	for _, since := range s.diverging {
+		if t.Sub(since) > divergesAfter {
+			n++
+		}
+	}
+	return n
+}
 
 const (
 	// propagationLimit is the maximum time from a change of a pod to the change of its address. Longer times are not
