@@ -125,6 +125,6 @@ func (s *fakeCluster) withManager(grace time.Duration) {
 	s.others = append(s.others, &event.Pod{
 		Meta: metaOf("pod", "kube-system", "kube-controller-manager-master-1"), Phase: "Running", Owner: "Node/master-1", Node: "master-1",
 		Ready:             &event.Condition{Status: event.StatusTrue, LastTransitionTime: s.now.Add(-time.Hour)},
-		ControllerManager: &event.ControllerManager{GracePeriod: grace, Version: s.version, Flags: &event.ControllerManagerFlags{}},
+		ControllerManager: &event.ControllerManager{GracePeriod: grace, Version: s.version},
 	})
 }

@@ -1,8 +1,6 @@
 package decode
 
 import (
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +12,7 @@ const controllerManagerName = "kube-controller-manager"
 // controllerManager reads the settings of a kube-controller-manager from its pod's spec. Kubeadm and similar installers
 // set the pod's label "component" to kube-controller-manager (see ComponentPod in cmd/kubeadm).
 func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
-	settings := &event.ControllerManager{Flags: &event.ControllerManagerFlags{}}
+	settings := &event.ControllerManager{}
 	var words []string
 	for value := range r.list(spec, specContainers) {
 		if f := r.fields(value); settings.Version == "" || string(f[1]) == controllerManagerName {
@@ -22,15 +20,12 @@ func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
 		}
 		words = append(append(words, r.commandLine(value)...), endOfCommand)
 	}
-	for _, word := range flagValues(words, "node-monitor-grace-period") {
-		if d, err := time.ParseDuration(word); err == nil && d > 0 {
-			settings.GracePeriod = d
-		}
-	}
-	for _, flag := range settings.Flags.All() {
-		for _, word := range flagValues(words, flag.Name) {
-			if v, ok := flagNumber(word, flag.IsDuration()); ok {
-				*flag.Value = &v
+	for name, setting := range map[string]*time.Duration{
+		"node-monitor-grace-period": &settings.GracePeriod, "node-monitor-period": &settings.Flags.MonitorPeriod, "pod-eviction-timeout": &settings.Flags.EvictionTimeout,
+	} {
+		for _, word := range flagValues(words, name) {
+			if d, err := time.ParseDuration(word); err == nil && d > 0 {
+				*setting = d
 			}
 		}
 	}
@@ -68,19 +63,6 @@ func flagValues(words []string, name string) (values []string) {
 		values = append(values, strings.Trim(value, `"'`))
 	}
 	return values
-}
-
-// flagNumber parses the value of a flag. A kube-controller-manager that runs has accepted it.
-func flagNumber(word string, isDuration bool) (v float64, ok bool) {
-	if isDuration {
-		d, err := time.ParseDuration(word)
-		return float64(d), err == nil
-	}
-	if n, err := strconv.ParseInt(word, 0, 32); err == nil { // base 0 accepts 0x and 0b, as pflag does
-		return float64(n), true
-	}
-	v, err := strconv.ParseFloat(word, 64)
-	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) // JSON cannot represent these
 }
 
 // imageTag returns the tag of an image: "v1.36.3" for "registry:5000/name:v1.36.3@sha256:...".

@@ -2,7 +2,6 @@ package event
 
 import (
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -104,45 +103,14 @@ type ControllerManager struct {
 	// GracePeriod is --node-monitor-grace-period, or 0 if the flag is not set.
 	GracePeriod time.Duration `json:"gracePeriod,omitempty"`
 	// Version is the image's tag.
-	Version string `json:"version,omitempty"`
-	// Flags holds other flags. It is nil if they are unknown, because a recording does not contain them.
-	Flags *ControllerManagerFlags `json:"flags,omitempty"`
+	Version string                 `json:"version,omitempty"`
+	Flags   ControllerManagerFlags `json:"flags,omitzero"`
 }
 
-// ControllerManagerFlags holds the flags in its method All. A nil field means that the flag is not set, so its default
-// applies. Durations are in nanoseconds.
+// ControllerManagerFlags holds other flags. A flag that is not set is 0.
 type ControllerManagerFlags struct {
-	MonitorPeriod      *float64 `json:"monitorPeriod,omitempty"`
-	QPS                *float64 `json:"qps,omitempty"`
-	Burst              *float64 `json:"burst,omitempty"`
-	EndpointSyncs      *float64 `json:"endpointSyncs,omitempty"`
-	EndpointSliceSyncs *float64 `json:"endpointSliceSyncs,omitempty"`
-	EvictionRate       *float64 `json:"evictionRate,omitempty"`
+	MonitorPeriod time.Duration `json:"monitorPeriod,omitempty"`
 	// EvictionTimeout exists up to v1.26. Up to v1.12, it is the time from the mark of a lost node to the eviction of its
 	// pods. Later, the tolerations of the pods apply.
-	EvictionTimeout *float64 `json:"evictionTimeout,omitempty"`
-}
-
-// ManagerFlag is a flag of a kube-controller-manager. Its name has no dashes in front.
-type ManagerFlag struct {
-	Name  string
-	Value **float64
-}
-
-// IsDuration reports whether the value of the flag is a duration.
-func (f ManagerFlag) IsDuration() bool {
-	return strings.HasSuffix(f.Name, "-period") || strings.HasSuffix(f.Name, "-timeout")
-}
-
-// All returns all flags, with pointers to their fields.
-func (f *ControllerManagerFlags) All() []ManagerFlag {
-	return []ManagerFlag{
-		{"node-monitor-period", &f.MonitorPeriod},
-		{"kube-api-qps", &f.QPS},
-		{"kube-api-burst", &f.Burst},
-		{"concurrent-endpoint-syncs", &f.EndpointSyncs},
-		{"concurrent-service-endpoint-syncs", &f.EndpointSliceSyncs},
-		{"node-eviction-rate", &f.EvictionRate},
-		{"pod-eviction-timeout", &f.EvictionTimeout},
-	}
+	EvictionTimeout time.Duration `json:"evictionTimeout,omitempty"`
 }

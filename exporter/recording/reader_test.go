@@ -119,7 +119,7 @@ func TestAbsentFieldsAreUnknown(t *testing.T) {
 		&event.Pod{Meta: pod},
 		&event.Pod{
 			Meta: pod, Labels: map[string]string{}, ToleratesNotReady: &event.Toleration{}, ToleratesUnreachable: &event.Toleration{Forever: true},
-			ControllerManager: &event.ControllerManager{Flags: &event.ControllerManagerFlags{EvictionRate: new(0.0)}},
+			ControllerManager: &event.ControllerManager{Flags: event.ControllerManagerFlags{MonitorPeriod: 2 * time.Second}},
 		},
 		&event.Node{Meta: node},
 		&event.Node{Meta: node, Labels: map[string]string{}},

@@ -86,14 +86,7 @@ func (t *Tracker) GracePeriod() controlplane.Setting {
 // GraceTable compares grace periods.
 func (t *Tracker) GraceTable(at time.Time) controlplane.Table { return asOf(t, at, t.nodes.GraceTable) }
 
-// ManagerFlags appends the flags that are set in kube-controller-manager pods to the given slice and returns the
-// extended slice.
-func (t *Tracker) ManagerFlags(into []controlplane.Flag) []controlplane.Flag {
-	return asOf(t, time.Time{}, func() []controlplane.Flag { return t.controlPlane.Grace.Flags(into) })
-}
-
-// ShortTolerations appends the namespaces that have pods with short tolerations to the given slice and returns the
-// extended slice.
-func (t *Tracker) ShortTolerations(at time.Time, into []pods.ShortTolerations) []pods.ShortTolerations {
-	return asOf(t, at, func() []pods.ShortTolerations { return t.pods.ShortTolerations(into) })
+// ManagerFlags returns other flags of the kube-controller-manager.
+func (t *Tracker) ManagerFlags() event.ControllerManagerFlags {
+	return asOf(t, time.Time{}, t.controlPlane.Grace.Flags)
 }

@@ -226,7 +226,7 @@ func TestMonitorPeriodOfTheControllerManager(t *testing.T) {
 	s := threeNodes(t)
 	equal(t, "assumed", s.GraceTable(s.now).Rows[0].NoticedAfter, 25)
 	manager := aPod("kube-controller-manager-1", ready)
-	manager.Namespace, manager.ControllerManager = "kube-system", &event.ControllerManager{Flags: &event.ControllerManagerFlags{MonitorPeriod: new(3e9)}}
+	manager.Namespace, manager.ControllerManager = "kube-system", &event.ControllerManager{Flags: event.ControllerManagerFlags{MonitorPeriod: 3e9}}
 	s.added(manager)
 	equal(t, "3 s: the controller acts in its eighth pass at the latest", s.GraceTable(s.now).Rows[0].NoticedAfter, 24)
 }

@@ -31,9 +31,8 @@ type cluster struct {
 	intervals  *dto.Histogram
 	services   []services.Service
 	namespaces []pods.Namespace
-	short      []pods.ShortTolerations
-	// flags holds the flags that are set on the kube-controller-manager.
-	flags []controlplane.Flag
+	// flags holds other flags of the kube-controller-manager.
+	flags event.ControllerManagerFlags
 	// unwatched lists the resources that cannot be watched.
 	unwatched []watches.Watch
 }
@@ -49,7 +48,7 @@ type node struct {
 func Of(t time.Time, tracker *track.Tracker, incidents *correlate.Log, intervals *dto.Histogram, table controlplane.Table) (Report, error) {
 	c := cluster{
 		grace: incidents.GracePeriod(t), intervals: intervals, services: tracker.Services(t, nil), namespaces: tracker.Namespaces(t, nil),
-		short: tracker.ShortTolerations(t, nil), flags: tracker.ManagerFlags(nil),
+		flags: tracker.ManagerFlags(),
 	}
 	c.grace.Interval = cmp.Or(c.grace.Interval, advice.HeartbeatInterval)
 	if setting := tracker.GracePeriod(); setting.Period > 0 {

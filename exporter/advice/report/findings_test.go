@@ -279,34 +279,23 @@ func TestInPlaceUpdates(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	flag := func(name string, v float64) cluster {
-		return but(clusterOf(50*s, ok, ok), func(c *cluster) { c.flags = []controlplane.Flag{{Name: name, Value: v}} })
+	flags := func(f event.ControllerManagerFlags) cluster {
+		return but(clusterOf(50*s, ok, ok), func(c *cluster) { c.flags = f })
 	}
+	period := func(d time.Duration) cluster { return flags(event.ControllerManagerFlags{MonitorPeriod: d}) }
+	timeout := func(d time.Duration) cluster { return flags(event.ControllerManagerFlags{EvictionTimeout: d}) }
 	of := "note controller_manager_flag ... set --"
 	for _, c := range []struct {
 		name string
 		c    cluster
 		want []string
 	}{
-		{"the default monitor period", flag("node-monitor-period", 5), nil},
-		{"that of the profile fast", flag("node-monitor-period", 2), nil},
-		{"a long monitor period", flag("node-monitor-period", 20), []string{of + "node-monitor-period=20s ... 2s in fast ... up to 40s late"}},
-		{"more requests than by default", flag("kube-api-qps", 50), nil},
-		{"no limit", flag("kube-api-qps", -1), nil},
-		{"fewer, and a node was lost", but(flag("kube-api-qps", 5), func(c *cluster) { c.nodes[0].MissedHeartbeats = 1 }), []string{"warning controller_manager_flag ... set --kube-api-qps=5 ... 20 a second ... 110 pods take 22s"}},
-		{"a small burst", flag("kube-api-burst", 10), []string{of + "kube-api-burst=10 ... 30 by default ... beyond the burst"}},
-		{"one worker", flag("concurrent-service-endpoint-syncs", 1), []string{of + "concurrent-service-endpoint-syncs=1 ... 5 by default ... dead addresses"}},
-		{"no evictions", flag("node-eviction-rate", 0), []string{of + "node-eviction-rate=0 ... 0.1 nodes ... only one node in each zone: the first that is not Ready"}},
-		{"many evictions", flag("node-eviction-rate", 10), []string{of + "node-eviction-rate=10 ... 0.1 nodes ... within seconds"}},
-		{"early evictions", flag("pod-eviction-timeout", 30), []string{of + "pod-eviction-timeout=30s ... 5m by default ... set 5m ... returns after 30s"}},
-		{"evictions after the default time", flag("pod-eviction-timeout", 300), nil},
-		{"batching differs from nothing", flag("endpoint-updates-batch-period", 1), nil},
-		{
-			"pods leave after 10 s", but(clusterOf(50*s, ok, ok), func(c *cluster) {
-				c.short = []pods.ShortTolerations{{Namespace: "cart", Pods: 2, Shortest: 30 * s}, {Namespace: "shop", Pods: 10, Shortest: 10 * s}}
-			}),
-			[]string{"note short_tolerations ... tolerationSeconds of 10s ... 12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); the default is 5m, and the profiles set 30s (fast) ... these pods are already evicted"},
-		},
+		{"the default monitor period", period(5 * s), nil},
+		{"that of the profile fast", period(2 * s), nil},
+		{"a long monitor period", period(20 * s), []string{of + "node-monitor-period=20s ... 2s in fast ... up to 40s late"}},
+		{"a long monitor period, and a node was lost", but(period(20*s), func(c *cluster) { c.nodes[0].MissedHeartbeats = 1 }), []string{"warning controller_manager_flag ... set --node-monitor-period=20s"}},
+		{"early evictions", timeout(30 * s), []string{of + "pod-eviction-timeout=30s ... 5m by default ... set 5m ... returns after 30s"}},
+		{"evictions after the default time", timeout(300 * s), nil},
 		{
 			"a resource that is not watched", but(clusterOf(50*s, ok), func(c *cluster) { c.unwatched = []watches.Watch{{Resource: event.KindLease, Unavailable: "forbidden"}} }),
 			[]string{"note not_watched ... set the watch of leases: forbidden"},

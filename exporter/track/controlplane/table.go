@@ -3,6 +3,8 @@ package controlplane
 import (
 	"fmt"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // Table compares grace periods. It counts the silences in which a node would have turned Unknown.
@@ -40,12 +42,25 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.AtLeast, r.AtMost)
 }
 
+// Flags returns the other flags of the controller managers. If they differ, it returns the shortest, because any of them
+// can become the leader.
+func (g *GracePeriod) Flags() (shortest event.ControllerManagerFlags) {
+	least := func(d *time.Duration, of time.Duration) {
+		if of > 0 && (*d == 0 || of < *d) {
+			*d = of
+		}
+	}
+	for _, m := range g.managers {
+		least(&shortest.MonitorPeriod, m.Flags.MonitorPeriod)
+		least(&shortest.EvictionTimeout, m.Flags.EvictionTimeout)
+	}
+	return shortest
+}
+
 // MonitorPeriod returns the node monitor period. It returns the default if no kube-controller-manager pod sets it.
 func (g *GracePeriod) MonitorPeriod() time.Duration {
-	for _, flag := range g.Flags(nil) {
-		if flag.Name == "node-monitor-period" && flag.Value > 0 {
-			return time.Duration(min(max(flag.Value, 0.001), 3600) * float64(time.Second))
-		}
+	if period := g.Flags().MonitorPeriod; period > 0 {
+		return min(max(period, time.Millisecond), time.Hour)
 	}
 	return 5 * time.Second
 }

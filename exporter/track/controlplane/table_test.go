@@ -61,7 +61,7 @@ func TestMonitorPeriodFromFlags(t *testing.T) {
 		if period := g.MonitorPeriod(); period != 5*time.Second {
 			t.Errorf("without a controller manager: %s", period)
 		}
-		g.managers[event.ParseUID("one")] = event.ControllerManager{Flags: &event.ControllerManagerFlags{MonitorPeriod: new(float64(flag))}}
+		g.managers[event.ParseUID("one")] = event.ControllerManager{Flags: event.ControllerManagerFlags{MonitorPeriod: flag}}
 		if period := g.MonitorPeriod(); period != want {
 			t.Errorf("with %s: %s, want %s", flag, period, want)
 		}

@@ -1,8 +1,6 @@
 package pods
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -77,48 +75,4 @@ func (p *Pod) EvictedByAPI() bool { return p.was().evictedByAPI }
 // unknown.
 func (p *Pod) RemovedBefore(version uint64) bool {
 	return version == 0 || p.was().removalVersion < version
-}
-
-// shortToleration is the longest toleration that counts as short, in seconds. A reboot of a node usually takes longer.
-const shortToleration = 60
-
-// ShortTolerations describes a namespace's pods with short tolerations. Such pods stay for at most 60 s on a node that
-// is not Ready.
-type ShortTolerations struct {
-	Namespace string
-	Pods      int
-	// Shortest is the shortest toleration of these pods.
-	Shortest time.Duration
-}
-
-// shortTolerationOf returns the time for which a pod tolerates a node that is not Ready, in seconds plus one. It uses the
-// shorter of the tolerations for the taints not-ready and unreachable. It returns 0 if the pod has no short toleration.
-func shortTolerationOf(o *event.Pod) (short uint8) {
-	for _, t := range [...]*event.Toleration{o.ToleratesNotReady, o.ToleratesUnreachable} {
-		if t != nil && !t.Forever && t.Seconds >= 0 && t.Seconds <= shortToleration && (short == 0 || uint8(t.Seconds)+1 < short) {
-			short = uint8(t.Seconds) + 1
-		}
-	}
-	return short
-}
-
-// ShortTolerations appends the namespaces with short tolerations to the given slice, sorted by name. It returns the
-// extended slice.
-func (x *Pods) ShortTolerations(into []ShortTolerations) []ShortTolerations {
-	all := map[string]*ShortTolerations{}
-	for _, p := range x.pods {
-		if p.short == 0 {
-			continue
-		}
-		name, after := p.namespace().Name, time.Duration(p.short-1)*time.Second
-		if all[name] == nil {
-			all[name] = &ShortTolerations{Namespace: name, Shortest: after}
-		}
-		all[name].Pods++
-		all[name].Shortest = min(all[name].Shortest, after)
-	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		into = append(into, *all[name])
-	}
-	return into
 }

@@ -38,8 +38,6 @@ type Pod struct {
 	// everReady reports whether the pod has been Ready at any time since it was first seen. A pod that has never been
 	// Ready is still starting.
 	everReady bool
-	// `short` is the pod's short toleration in seconds, plus one. It is 0 if the pod has no short toleration.
-	short uint8
 	// RemovalCause is the reason why the pod's addresses are removed permanently, or Unknown if they stay.
 	RemovalCause cause.Cause
 }
@@ -164,7 +162,7 @@ func removalCauseOf(o *event.Pod) cause.Cause {
 }
 
 func (p *Pod) set(o *event.Pod) {
-	p.seen, p.ready, p.running, p.short = true, readyOf(o), o.Phase == "Running", shortTolerationOf(o)
+	p.seen, p.ready, p.running = true, readyOf(o), o.Phase == "Running"
 	setText(&p.node, o.Node)
 	p.setTemplate(o)
 	if more := len(o.Containers) - len(p.runs); more > 0 && (p.moreRuns == nil || len(*p.moreRuns) != more) {
