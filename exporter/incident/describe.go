@@ -131,7 +131,7 @@ func (f *Facts) affected() advice.Affected {
 	a.Probed = a.Probed && f.Cause == cause.ContainerExit
 	a.Said, a.Relabelled = f.Quotes.most(f.Cause), f.isRelabelled()
 	a.Vanished = f.vanished > 0 && f.vanished == f.Lost
-	a.Resolved, a.ServiceGone = f.Conflicted && f.ConflictSpan == nil, f.ServiceGone
+	a.Resolved, a.ServiceGone = f.Conflicted && !f.Pending(), f.ServiceGone
 	return a
 }
 

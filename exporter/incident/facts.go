@@ -78,10 +78,6 @@ type Writers struct {
 	// addresses are missing. Resets counts how often they were removed. ServiceGone is set if the Service was deleted.
 	Conflicted, Removed, ServiceGone bool
 	Resets                           int
-	// ConflictSpan lasts while the Service has both a selector and manually managed addresses, or did when these were
-	// removed. It is nil otherwise. RemovedSpan lasts while Removed is true and the conflict lasts.
-	// ForeignSpan lasts while there are foreign addresses.
-	ConflictSpan, RemovedSpan, ForeignSpan *Span
 }
 
 // NewFacts returns the facts of an incident that begins.

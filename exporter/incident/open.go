@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"maps"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -36,6 +35,13 @@ func OpenAddress(x transition.Address) Open { return Open{TrackAddress, x.Servic
 // OpenOutage identifies a Service without a ready address.
 func OpenOutage(x transition.Service) Open { return Open{Track: TrackOutage, Service: x} }
 
+// OpenConflict identifies a Service with a selector and manually managed addresses, or whose addresses were removed. It
+// does not make an incident ongoing.
+func OpenConflict(x transition.Service) Open { return Open{Track: TrackConflict, Service: x} }
+
+// OpenRemoval identifies a Service whose manually managed addresses are missing because of a conflict.
+func OpenRemoval(x transition.Service) Open { return Open{Track: TrackAddress, Service: x} }
+
 // OpenForeign identifies an EndpointSlice or Endpoints that contain foreign addresses although the Service has a selector,
 // or Endpoints from which somebody withdrew pod addresses.
 func OpenForeign(object string, withdrawn bool) Open {
@@ -51,17 +57,18 @@ type OpenSet map[Open]*Span
 
 // Has reports whether anything on a track has not recovered.
 func (o OpenSet) Has(track Track) bool {
-	for x := range o {
-		if x.Track == track {
-			return true
-		}
-	}
-	return false
+	_, has := o.On(track)
+	return has
 }
 
-// CloseObjects records that nobody waits any more for changes of foreign and withdrawn addresses.
-func (o OpenSet) CloseObjects() {
-	maps.DeleteFunc(o, func(x Open, _ *Span) bool { return x.Track == TrackForeign || x.Track == trackWithdrawn })
+// On returns the interval of something on a track that has not recovered. ok is false if there is nothing.
+func (o OpenSet) On(track Track) (s *Span, ok bool) {
+	for x, s := range o {
+		if x.Track == track {
+			return s, true
+		}
+	}
+	return nil, false
 }
 
 // FirstLost returns when the first of the addresses that are not ready was lost. It returns zero if all are ready.
@@ -96,9 +103,22 @@ func (f *Progress) Recovers(x Open, t time.Time) {
 	delete(f.Open, x)
 }
 
+// RecoverAll records that nobody waits for anything any more.
+func (f *Progress) RecoverAll(t time.Time) {
+	for x := range f.Open {
+		f.Recovers(x, t)
+	}
+}
+
 // LacksAddresses reports whether addresses that the endpoints controller removed are still missing. It returns false
 // after the selector conflict has ended.
-func (f *Facts) LacksAddresses() bool { return f.Removed && f.ConflictSpan != nil }
+func (f *Facts) LacksAddresses() bool {
+	_, lacks := f.Open[OpenRemoval(transition.Service{Namespace: f.Namespace, Name: f.Name})]
+	return lacks
+}
+
+// Pending reports whether there is a selector conflict.
+func (f *Facts) Pending() bool { return f.Open.Has(TrackConflict) }
 
 // Ongoing reports whether something has not recovered. A selector conflict alone does not count.
-func (f *Facts) Ongoing() bool { return len(f.Open) > 0 || f.LacksAddresses() }
+func (f *Facts) Ongoing() bool { return len(f.Open) > 1 || len(f.Open) == 1 && !f.Pending() }

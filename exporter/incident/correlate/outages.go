@@ -105,7 +105,6 @@ func (l *services) outageWaits(x transition.OutageWaits) {
 		s.beginWait(x.Service, x.Wait)
 	}
 	r.EffectOn(x.Service).Wait = x.Wait
-	r.Mark()
 }
 
 // beginWait begins a wait. It continues an earlier wait of the same kind and pod.
@@ -145,7 +144,7 @@ func (l *services) endOutage(x transition.Service, s *service, t time.Time, how 
 		r.WaitEnded(w)
 	}
 	s.record, s.waited = nil, nil
-	endRemoval(r, t)
+	endRemoval(r, x, t)
 	l.Note(r, incident.Entry{Kind: how, Time: t, Service: x, Duration: atLeast, AtMost: atMost})
 }
 

@@ -45,9 +45,7 @@ func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 	for _, s := range []incident.Subject{foreignWriter(x.Service), selectorConflict(x.Service)} {
 		if r := l.Find(s, x.Time); r != nil {
 			r.ServiceGone = true
-			r.Open.CloseObjects()
-			r.ForeignSpan = r.ForeignSpan.Close(x.Time)
-			endConflict(r, x.Time)
+			r.RecoverAll(x.Time)
 			l.Note(r, incident.Entry{Kind: incident.ServiceRemoved, Time: x.Time, Service: x.Service})
 		}
 	}

@@ -42,10 +42,11 @@ func (l writers) foreignAddresses(x transition.ForeignAddresses) {
 		kind, who = incident.AddressesWithdrawn, x.Object+": ready pod addresses were removed, but not by a Kubernetes controller"
 		r.Open[incident.OpenForeign(x.Object, true)], r.Withdrawn = nil, true
 	} else {
-		if !r.Open.Has(incident.TrackForeign) {
-			r.ForeignSpan = r.Timeline.Begin(incident.TrackForeign, x.Namespace+"/"+x.Name, x.Time)
+		span, ok := r.Open.On(incident.TrackForeign) // all objects share it
+		if !ok {
+			span = r.Timeline.Begin(incident.TrackForeign, x.Namespace+"/"+x.Name, x.Time)
 		}
-		r.Open[incident.OpenForeign(x.Object, false)], r.Foreign = r.ForeignSpan, true
+		r.Open[incident.OpenForeign(x.Object, false)], r.Foreign = span, true
 	}
 	if r.Who == "" {
 		r.Who = who
@@ -60,12 +61,12 @@ func (l writers) foreignEnded(x transition.ForeignAddressesEnded) {
 	if r == nil {
 		return
 	}
-	if _, is := r.Open[open]; !is {
+	span, is := r.Open[open]
+	if !is {
 		return
 	}
-	delete(r.Open, open)
-	if !r.Open.Has(incident.TrackForeign) {
-		r.ForeignSpan = r.ForeignSpan.Close(x.Time)
+	if delete(r.Open, open); !r.Open.Has(incident.TrackForeign) {
+		span.Close(x.Time)
 	}
 	kind := incident.ForeignEnded
 	if x.Withdrawn {
@@ -80,28 +81,24 @@ func (l writers) selectorConflicts(x transition.SelectorConflict) {
 	r := l.recordOfWrite(selectorConflict(x.Service), x.Service, x.Time, x.Trigger)
 	r.Conflicted = true
 	if x.Count > 0 {
-		endRemoval(r, x.Time)
+		endRemoval(r, x.Service, x.Time)
 	}
 	kind := incident.SelectorConflict
 	if x.Overwritten {
 		kind = incident.EndpointsOverwritten
 		beginRemoval(r, x.Service, x.Time)
 	}
-	r.ConflictSpan = r.Timeline.Begin(incident.TrackConflict, x.Namespace+"/"+x.Name, x.Time)
+	r.Fails(incident.OpenConflict(x.Service), x.Time)
 	l.Note(r, incident.Entry{Kind: kind, Time: x.Time, Service: x.Service, Number: x.Count})
 }
 
 // selectorConflictEnded records that the selector or the manually managed addresses were removed.
 func (l writers) selectorConflictEnded(x transition.SelectorConflictEnded) {
-	if r := l.Find(selectorConflict(x.Service), x.Time); r != nil && r.ConflictSpan != nil {
-		endConflict(r, x.Time)
+	if r := l.Find(selectorConflict(x.Service), x.Time); r != nil && r.Pending() {
+		r.Recovers(incident.OpenConflict(x.Service), x.Time)
+		r.Recovers(incident.OpenRemoval(x.Service), x.Time) // the incident stops waiting for the removed addresses
 		l.Note(r, incident.Entry{Kind: incident.SelectorConflictEnded, Time: x.Time, Service: x.Service})
 	}
-}
-
-// endConflict records that the conflict has ended. The incident stops waiting for the removed addresses.
-func endConflict(r *ledger.Record, t time.Time) {
-	r.ConflictSpan, r.RemovedSpan = r.ConflictSpan.Close(t), r.RemovedSpan.Close(t)
 }
 
 // endpointsReset records that all manually managed addresses were removed.
@@ -134,7 +131,7 @@ func (l writers) serviceRestored(x transition.Service, t time.Time) *ledger.Reco
 	if r == nil || !r.Removed {
 		return nil
 	}
-	endRemoval(r, t)
+	endRemoval(r, x, t)
 	l.Touch(r, t)
 	return r
 }
@@ -142,14 +139,14 @@ func (l writers) serviceRestored(x transition.Service, t time.Time) *ledger.Reco
 // beginRemoval records that the manually managed addresses are gone.
 func beginRemoval(r *ledger.Record, x transition.Service, t time.Time) {
 	r.Resets++
-	if !r.Removed || r.RemovedSpan == nil {
+	if !r.Removed || !r.LacksAddresses() {
 		r.Removed = true
-		r.RemovedSpan = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, t)
+		r.Fails(incident.OpenRemoval(x), t)
 	}
 }
 
 // endRemoval records that the removed addresses are back or no longer needed.
-func endRemoval(r *ledger.Record, t time.Time) {
+func endRemoval(r *ledger.Record, x transition.Service, t time.Time) {
 	r.Removed = false
-	r.RemovedSpan = r.RemovedSpan.Close(t)
+	r.Recovers(incident.OpenRemoval(x), t)
 }

@@ -35,7 +35,7 @@ func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
 	}
 }
 
-// decide returns the current decision about an incident. After the incident has ended for good, only revisit and
+// decide returns the current decision about an incident. After a node incident has ended for good, only revisit and
 // Explain change this decision.
 func (l *Ledger) decide(r *Record) verdict.Decision {
 	switch {
@@ -43,8 +43,8 @@ func (l *Ledger) decide(r *Record) verdict.Decision {
 		return judge.Withdrawn("withdrawn: " + watchLagged)
 	case !r.IsAboutNodes():
 		return r.Decide()
-	case r.final != nil:
-		return *r.final
+	case r.Settled && r.latest != nil:
+		return *r.latest
 	case r.latest != nil && !r.recovered.IsZero() && l.now.Sub(r.touched) > reviewFor:
 		return *r.latest // what happens to other nodes meanwhile is considered when the incident ends for good
 	}
@@ -57,10 +57,10 @@ func (r *Record) weigh(l *Ledger) verdict.Decision {
 }
 
 // graceFacts returns the current facts that determine the recommended grace period. It asks for the verdicts about
-// silences, but not for those of incidents with a final decision.
+// silences, but not for those of incidents that have ended for good.
 func (l *Ledger) graceFacts() advice.GracePeriod {
 	for _, r := range l.shown {
-		if r.IsAboutNodes() && r.final == nil {
+		if r.IsAboutNodes() && !r.Settled {
 			r.Judgement.Ask(l.decide(r).Verdict)
 		}
 	}
@@ -87,7 +87,7 @@ func (l *Ledger) review(t time.Time) {
 			break
 		}
 		f.Silences = r.Silences
-		l.revise(r, judge.OfNodes(f), false)
+		l.revise(r, judge.OfNodes(f))
 		again = true
 	}
 	l.revisit(f, t)
@@ -147,16 +147,16 @@ func (l *Ledger) revisit(f *judge.NodeLoss, t time.Time) {
 	revisited := 0
 	for _, r := range slices.Backward(l.shown) {
 		n := len(r.Silences)
-		if n == 0 || r.final == nil || r.withdrawn || r.Silences[n-1].Began.Before(t.Add(-time.Hour)) {
+		if n == 0 || !r.Settled || r.latest == nil || r.withdrawn || r.Silences[n-1].Began.Before(t.Add(-time.Hour)) {
 			continue
 		}
-		open := r.final.Verdict == verdict.Undecided
-		if revisited++; revisited > maxReviewed || !open && (r.final.Verdict != verdict.Node || judge.SuccessiveSilences(f) == nil) {
+		open := r.latest.Verdict == verdict.Undecided
+		if revisited++; revisited > maxReviewed || !open && (r.latest.Verdict != verdict.Node || judge.SuccessiveSilences(f) == nil) {
 			continue
 		}
 		f.Silences = r.Silences
 		if d := judge.OfNodes(f); d.Verdict == verdict.SharedPath || open && d.Verdict != verdict.Undecided {
-			l.revise(r, d, true)
+			l.revise(r, d)
 		}
 	}
 }
@@ -166,19 +166,16 @@ func (l *Ledger) Explain(r *Record, t time.Time) {
 	switch {
 	case !r.Settled:
 		l.Touch(r, t)
-	case r.final != nil && !r.withdrawn:
-		l.revise(r, r.weigh(l), true)
+	case r.latest != nil && !r.withdrawn:
+		l.revise(r, r.weigh(l))
 	}
 }
 
 // revise records a decision, and adds an evidence entry if the verdict has changed. The time of the entry is the time of
-// the revision. The facts that led to the revision may be older. The parameter final is set for incidents that have
-// ended for good.
-func (l *Ledger) revise(r *Record, d verdict.Decision, final bool) {
+// the revision. The facts that led to the revision may be older.
+func (l *Ledger) revise(r *Record, d verdict.Decision) {
 	was := r.latest
-	if r.latest = &d; final {
-		r.final = &d
-	}
+	r.latest = &d
 	r.Judgement.Revise(d.Verdict)
 	if r.withdrawn || was != nil && was.Verdict == d.Verdict {
 		return
@@ -195,7 +192,6 @@ func (l *Ledger) revise(r *Record, d verdict.Decision, final bool) {
 		}
 		r.Evidence.Add(e)
 	}
-	r.Mark()
 	if r.reported.state == incident.StateResolved {
 		l.departed = append(l.departed, incident.Notice{Kind: incident.Revised, Incident: l.snapshot(r, l.graceFacts())})
 	}

@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// maxHarmless limits the number of harmless incidents, such as rollouts. Such an incident may still become harmful.
-	maxHarmless = 10_000
 	// maxControlPlane limits the number of control-plane incidents that are active at the same time.
 	maxControlPlane = 5
 	// delay is how late timers run. Some transitions arrive late, because the tracker waits for the cause of a loss. It
@@ -135,7 +133,6 @@ func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record 
 	r.timer = NewTimer(x.Key(), func(t time.Time) { l.handleTimer(r, t) })
 	l.active[x.Key()] = r
 	if beginsHarmless(x.Cause) {
-		l.settleOldest()
 		return r
 	}
 	if x.Kind == incident.KindNode {
@@ -174,13 +171,13 @@ func (l *Ledger) Merge(nodes []*Record, x incident.Subject, t time.Time) *Record
 
 // Settle ends an incident for good. Later changes belong to another incident.
 func (l *Ledger) Settle(r *Record) {
-	if r.IsAboutNodes() && r.final == nil && r.into == nil {
-		l.revise(r, r.weigh(l), true) // kubeflap forgets the facts after an hour
+	if r.IsAboutNodes() && !r.Settled && r.into == nil {
+		l.revise(r, r.weigh(l)) // kubeflap forgets the facts after an hour
 	}
 	if r.Shown && !r.Settled && !r.withdrawn && r.into == nil && !r.isOpen() {
 		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}]++
 	}
-	r.Settled, r.mergeableUntil, r.changed = true, time.Time{}, true
+	r.Settled, r.mergeableUntil = true, time.Time{}
 	if !r.isOpen() {
 		r.Trim()
 	}
@@ -192,7 +189,6 @@ func (l *Ledger) Settle(r *Record) {
 
 // Touch records a change at t. It also checks whether the incident has recovered.
 func (l *Ledger) Touch(r *Record, t time.Time) {
-	r.Mark()
 	if r.IsAboutNodes() && t.After(r.touched) {
 		r.touched = t
 		l.reviewAfter(t)

@@ -35,19 +35,3 @@ func TestEveryIDIsKept(t *testing.T) {
 		t.Errorf("%d incidents are shown and %d active", len(s.shown), len(s.active))
 	}
 }
-
-func TestManyRolloutsAtOnceAreBounded(t *testing.T) {
-	s := newLedger(10)
-	for i := range 2 * maxHarmless {
-		now := zero.Add(time.Duration(i) * time.Millisecond)
-		r := s.Begin(incident.Subject{Kind: incident.KindWorkload, Name: fmt.Sprintf("StatefulSet/web-%d", i), Cause: cause.PodDeleted}, now, 0)
-		s.Touch(r, now)
-	}
-	if n := len(s.active); n > maxHarmless {
-		t.Errorf("%d are active, want at most %d", n, maxHarmless)
-	}
-	s.Advance(zero.Add(2 * time.Hour))
-	if len(s.active)+len(s.shown)+len(s.Timers) > 0 {
-		t.Errorf("left: %d, %d, %d", len(s.active), len(s.shown), len(s.Timers))
-	}
-}

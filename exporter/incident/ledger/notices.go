@@ -19,13 +19,10 @@ type reported struct {
 	cause cause.Cause
 }
 
-// Mark records that an incident has changed. The next call of Reader.Notices reports it.
-func (r *Record) Mark() { r.changed = true }
-
 // report returns the kind of notice that is due for an incident, or 0 if there is nothing to report. It also records
-// what has been reported.
-func (r *Record) report(t time.Time) (kind incident.NoticeKind) {
-	was, state := r.reported, r.state(t)
+// what has been reported. The end is due once the incident has been settled, whatever the time.
+func (r *Record) report() (kind incident.NoticeKind) {
+	was, state := r.reported, r.state(time.Time{})
 	switch {
 	case was.state == incident.StateResolved:
 		return 0
@@ -35,7 +32,7 @@ func (r *Record) report(t time.Time) (kind incident.NoticeKind) {
 	case was.state == "":
 		kind = incident.Started
 		if state == incident.StateResolved {
-			state, r.changed = incident.StateRecovered, true // the next call of Notices reports the end
+			state = incident.StateRecovered // the next call of Notices reports the end
 		}
 	case state == incident.StateResolved:
 		kind = incident.Ended
@@ -54,11 +51,7 @@ func (q *Reader) Notices(t time.Time) (notices []incident.Notice) {
 	l, unlock := q.at(t)
 	defer unlock()
 	for _, r := range l.shown {
-		if !r.changed {
-			continue
-		}
-		r.changed = false
-		if kind := r.report(l.now); kind != 0 {
+		if kind := r.report(); kind != 0 {
 			notices = append(notices, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
 		}
 	}

@@ -46,13 +46,10 @@ type Record struct {
 	// The flag withdrawn is set if the incident did not really happen: the heartbeats were on time, but the watch
 	// delivered them late.
 	withdrawn bool
-	// The field touched is the time of the last change of a node incident. The flag changed is set if the incident has
-	// changed since the last call of Reader.Notices.
+	// The field touched is the time of the last change of a node incident. The field latest is the decision at its last
+	// review, or nil.
 	touched time.Time
-	changed bool
-	// The field latest is the decision at the last review, or nil. The field final is the final decision about a node
-	// incident. It is nil until the incident has ended for good.
-	latest, final *verdict.Decision
+	latest  *verdict.Decision
 }
 
 // beginsHarmless reports whether incidents with a cause are reported only after they have caused harm.
@@ -80,7 +77,7 @@ func (r *Record) MoveStartBack(t time.Time) {
 	}
 }
 
-func (r *Record) isOpen() bool { return r.Ongoing() || r.ConflictSpan != nil }
+func (r *Record) isOpen() bool { return len(r.Open) > 0 }
 
 func (r *Record) state(t time.Time) incident.State {
 	switch {
@@ -89,7 +86,7 @@ func (r *Record) state(t time.Time) incident.State {
 		return incident.StateResolved
 	case r.Ongoing():
 		return incident.StateOngoing
-	case r.ConflictSpan != nil:
+	case r.Pending():
 		return incident.StatePending
 	case r.HasEndedBy(t):
 		return incident.StateResolved
@@ -124,23 +121,20 @@ func (r *Record) WasQuietUntil(t time.Time) bool {
 	return !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
 }
 
-// shortID is the length of the abbreviated IDs in tables.
-const shortID = 8
-
 // newID returns the ID of an incident that begins with the given API write. It needs no escaping in a URL. All replicas
 // of kubeflap compute the same ID, because it depends only on the subject and on this write. If the write is unknown,
 // the ID depends on the time.
 //
 // Two incidents do not begin with the same write. A node's incident ends only after a heartbeat, and the next silence
-// then begins with another renewTime. Each write of addresses has another resourceVersion. Two exceptions are possible:
-// a Service whose selector is removed and set again conflicts twice with the same write of its Endpoints, and two hashes
-// can begin with the same characters. The second ID is then hashed again. The list shown holds the reported incidents.
+// then begins with another renewTime. Each write of addresses has another resourceVersion. One exception is possible: a
+// Service whose selector is removed and set again conflicts twice with the same write of its Endpoints. The second ID is
+// then hashed again. The list shown holds the reported incidents.
 func newID(shown []*Record, x incident.Subject, t time.Time, trigger uint64) string {
 	id := idOf(x, trigger)
 	if trigger == 0 {
 		id = hash(x.Key(), t.UnixMilli())
 	}
-	for slices.ContainsFunc(shown, func(r *Record) bool { return r.looksLike(id) }) {
+	for slices.ContainsFunc(shown, func(r *Record) bool { return r.answersTo(id) }) {
 		id = hash(id, 0)
 	}
 	return id
@@ -161,12 +155,6 @@ func hash[T int64 | uint64 | int](text string, number T) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%d", text, number)
 	return fmt.Sprintf("%016x", h.Sum64())
-}
-
-// looksLike reports whether a table shows one of the incident's IDs like the given ID.
-func (r *Record) looksLike(id string) bool {
-	like := func(is string) bool { return is[:shortID] == id[:shortID] }
-	return like(r.id) || slices.ContainsFunc(r.also, like)
 }
 
 // join adds the loss of another node to the incident. The incident keeps its ID. A replica that saw this loss first

@@ -77,7 +77,7 @@ func remedyOf(subject incident.Subject, v verdict.Verdict, g advice.GracePeriod)
 		r.AddNode(node)
 		r.AddSilence(&silence.Silence{Node: node, Began: zero, Ended: zero.Add(15 * time.Second)})
 	}
-	r.final = &verdict.Decision{Verdict: v, Command: "kubectl get events"}
+	r.Settled, r.latest = true, &verdict.Decision{Verdict: v, Command: "kubectl get events"}
 	x := s.snapshot(r, g)
 	return x.Remedy
 }
@@ -174,7 +174,7 @@ func TestASummaryNamesNoNumberThatSaysNothing(t *testing.T) {
 		c.silence.Node, c.silence.Began = "node-1", zero
 		r.AddSilence(&c.silence)
 		c.change(r)
-		r.final = &verdict.Decision{Verdict: c.v}
+		r.Settled, r.latest = true, &verdict.Decision{Verdict: c.v}
 		s.now = zero.Add(time.Hour)
 		if x := s.snapshot(r, advice.GracePeriod{Period: 40 * time.Second}); !strings.Contains(x.Summary, want) {
 			t.Errorf("%q is not in %q", want, x.Summary)

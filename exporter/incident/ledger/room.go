@@ -3,30 +3,9 @@ package ledger
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
-
-// settleOldest ends the oldest 10% of the harmless incidents if there are too many.
-func (l *Ledger) settleOldest() {
-	if len(l.active) <= maxHarmless {
-		return
-	}
-	var all []*Record
-	for _, r := range l.active {
-		if !r.Shown {
-			all = append(all, r)
-		}
-	}
-	if len(all) <= maxHarmless {
-		return
-	}
-	slices.SortFunc(all, func(a, b *Record) int { return cmp.Or(a.Start.Compare(b.Start), strings.Compare(a.id, b.id)) })
-	for _, r := range all[:len(all)/10] {
-		l.Settle(r)
-	}
-}
 
 // Show makes kubeflap report the incident. The incident no longer counts as harmless.
 func (l *Ledger) Show(r *Record) {
@@ -35,7 +14,6 @@ func (l *Ledger) Show(r *Record) {
 	}
 	r.Shown, r.shownAt = true, l.now
 	l.shown = append(l.shown, r)
-	r.Mark()
 	l.makeRoom()
 }
 

@@ -95,8 +95,8 @@ func IsID(text string) bool { return idPattern.MatchString(text) }
 // MinPrefix is the minimum length of an abbreviated ID.
 const MinPrefix = 4
 
-// The ID of an incident has idLength characters. Tables abbreviate it to shortIDLength characters, which distinguish all
-// incidents that kubeflap keeps.
+// The ID of an incident has idLength characters. Tables abbreviate it to shortIDLength characters. Two of the incidents
+// that kubeflap keeps hardly ever begin with the same characters.
 const shortIDLength, idLength = 8, 16
 
 // ShortID returns the ID as tables show it.
