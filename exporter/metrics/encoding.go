@@ -1,9 +1,6 @@
 package metrics
 
-import (
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-)
+import "github.com/prometheus/common/expfmt"
 
 // encoding is a format that a scrape can write.
 type encoding int
@@ -16,19 +13,18 @@ const (
 	numEncodings
 )
 
-// encodingOf converts a format to an encoding. ok is false for rare formats and rare escaping schemes, which
-// client_golang must write instead.
-func encodingOf(format expfmt.Format) (e encoding, ok bool) {
+// Formats returns the formats that Scrape.Write supports.
+func Formats() []expfmt.Format {
+	return []expfmt.Format{expfmt.FmtOpenMetrics_1_0_0, expfmt.FmtOpenMetrics_0_0_1, expfmt.FmtProtoDelim, expfmt.FmtText}
+}
+
+// encodingOf converts a format to an encoding. The escaping scheme does not matter, because all names are valid without.
+func encodingOf(format expfmt.Format) encoding {
 	switch format.FormatType() {
-	case expfmt.TypeTextPlain:
-		e = plainText
 	case expfmt.TypeOpenMetrics:
-		e = openMetrics
+		return openMetrics
 	case expfmt.TypeProtoDelim:
-		e = protobuf
-	default:
-		return e, false
+		return protobuf
 	}
-	escaping := format.ToEscapingScheme()
-	return e, escaping == model.NoEscaping || escaping == model.UnderscoreEscaping
+	return plainText
 }

@@ -60,7 +60,7 @@ func (p *Page) Add(c *Collector, name string) {
 	}
 }
 
-// Gather implements prometheus.Gatherer, for the formats that Scrape.Write does not support. It decodes a scrape.
+// Gather returns the metrics as numbers. It implements prometheus.Gatherer. It decodes a scrape.
 func (p *Page) Gather() ([]*dto.MetricFamily, error) {
 	s, err := p.Scrape()
 	if err != nil {
@@ -122,16 +122,9 @@ func (s *Scrape) Done() {
 	s.page.idle.Store(s)
 }
 
-// CanScrape reports whether Scrape.Write supports the format. It does not support rare formats and rare escaping
-// schemes.
-func CanScrape(format expfmt.Format) bool {
-	_, ok := encodingOf(format)
-	return ok
-}
-
-// Write writes the metrics in a format that CanScrape accepts. The process metrics come last.
+// Write writes the metrics in one of the Formats. The process metrics come last.
 func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
-	s.encoding, _ = encodingOf(format)
+	s.encoding = encodingOf(format)
 	s.out.Reset(w)
 	if len(s.page.clusters) > 0 {
 		if err := s.writeSeries(); err != nil {
