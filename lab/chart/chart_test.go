@@ -3,7 +3,6 @@ package chart
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
@@ -22,9 +22,10 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -43,31 +44,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newObject returns an empty object for each kind in the chart, in the kustomize base and in the installation guides.
-var newObject = map[string]func() any{
-	"v1/Namespace":                                    func() any { return &corev1.Namespace{} },
-	"v1/ConfigMap":                                    func() any { return &corev1.ConfigMap{} },
-	"v1/Secret":                                       func() any { return &corev1.Secret{} },
-	"v1/Service":                                      func() any { return &corev1.Service{} },
-	"v1/ServiceAccount":                               func() any { return &corev1.ServiceAccount{} },
-	"apps/v1/Deployment":                              func() any { return &appsv1.Deployment{} },
-	"apps/v1/StatefulSet":                             func() any { return &appsv1.StatefulSet{} },
-	"policy/v1/PodDisruptionBudget":                   func() any { return &policyv1.PodDisruptionBudget{} },
-	"networking.k8s.io/v1/Ingress":                    func() any { return &networkingv1.Ingress{} },
-	"gateway.networking.k8s.io/v1/HTTPRoute":          func() any { return &gatewayv1.HTTPRoute{} },
-	"networking.k8s.io/v1/NetworkPolicy":              func() any { return &networkingv1.NetworkPolicy{} },
-	"rbac.authorization.k8s.io/v1/ClusterRole":        func() any { return &rbacv1.ClusterRole{} },
-	"rbac.authorization.k8s.io/v1/ClusterRoleBinding": func() any { return &rbacv1.ClusterRoleBinding{} },
-	"rbac.authorization.k8s.io/v1/Role":               func() any { return &rbacv1.Role{} },
-	"rbac.authorization.k8s.io/v1/RoleBinding":        func() any { return &rbacv1.RoleBinding{} },
-	"monitoring.coreos.com/v1/ServiceMonitor":         func() any { return &monitoringv1.ServiceMonitor{} },
-	"monitoring.coreos.com/v1/PodMonitor":             func() any { return &monitoringv1.PodMonitor{} },
-	"monitoring.coreos.com/v1/PrometheusRule":         func() any { return &monitoringv1.PrometheusRule{} },
-	// The documents contain these kinds.
-	"source.toolkit.fluxcd.io/v1/OCIRepository": func() any { return &sourcev1.OCIRepository{} },
-	"helm.toolkit.fluxcd.io/v2/HelmRelease":     func() any { return &helmv2.HelmRelease{} },
-	"cert-manager.io/v1/Certificate":            func() any { return &certmanagerv1.Certificate{} },
-}
+// kinds knows the types of the objects in the chart, in the kustomize base and in the documents.
+var kinds = sync.OnceValues(func() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	add := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, rbacv1.AddToScheme,
+		monitoringv1.AddToScheme, gatewayv1.Install, sourcev1.AddToScheme, helmv2.AddToScheme, certmanagerv1.AddToScheme)
+	return scheme, add.AddToScheme(scheme)
+})
 
 // documents returns the documents of a YAML stream as JSON. It parses YAML as Helm and kubectl do, so an unquoted `on`
 // is a boolean and not a string.
@@ -96,18 +79,13 @@ func documents(t *testing.T, text string) [][]byte {
 // decode decodes a JSON document strictly into the Go type of its kind.
 func decode(t *testing.T, document []byte) any {
 	t.Helper()
-	var kind struct{ APIVersion, Kind string }
-	if err := json.Unmarshal(document, &kind); err != nil {
+	scheme, err := kinds()
+	if err != nil {
 		t.Fatal(err)
 	}
-	create := newObject[kind.APIVersion+"/"+kind.Kind]
-	if create == nil {
-		t.Fatalf("no Go type for %s %s from the chart:\n%s", kind.APIVersion, kind.Kind, document)
-	}
-	object := create()
-	strict, err := kjson.UnmarshalStrict(document, object)
-	if err = errors.Join(append(strict, err)...); err != nil {
-		t.Fatalf("%s: %v\n%s", kind.Kind, err, document)
+	object, _, err := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer().Decode(document, nil, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, document)
 	}
 	return object
 }

@@ -121,7 +121,7 @@ func (p *page) application(text string) {
 	if err := yaml.UnmarshalStrict([]byte(text), &app); err != nil {
 		p.Fatal(err)
 	}
-	for _, problem := range checkCustom(p.T, "Application", app) {
+	for _, problem := range checkCustom(p.T, app) {
 		p.Error(problem)
 	}
 	p.rendered(app["spec"].(map[string]any)["source"].(map[string]any)["helm"].(map[string]any)["valuesObject"])

@@ -14,15 +14,18 @@ import (
 // files in ci/, or YAML. Dashboards have their own tests.
 const changing = `
 persistence-values.yaml
+openshift-values.yaml
 gke-autopilot-values.yaml
 airgapped-values.yaml
 {data: {enabled: false}}
 {replicas: 1, persistence: {enabled: true, existingClaim: ours, fsGroup: 0}}
+{persistence: {enabled: true, fsGroup: null}}
+{persistence: {enabled: true}, podSecurityContext: {fsGroup: 2000}}
 {image: {registry: '', repository: r.x/k, tag: t}}
 {global: {imageRegistry: 'r.x:5000', imagePullSecrets: [{name: a}]}, image: {registry: s.x, tag: t, digest: 'sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef'}}
 {commonAnnotations: {a: common, b: common}, podAnnotations: {c: pod}, serviceAccount: {annotations: {a: own}}, monitor: {enabled: true}}
 {resources: {requests: {memory: 1Gi}, limits: {memory: 1Gi}}}
-{topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {a: b}}}]}
+{topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {a: b}}}, {maxSkew: 1, topologyKey: host, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: []}]}
 {hostNetwork: true}
 {hostNetwork: true, updateStrategy: {type: Recreate}}
 {replicas: 1}
@@ -30,12 +33,14 @@ airgapped-values.yaml
 {podDisruptionBudget: {enabled: false}}
 {networkPolicy: {enabled: true}}
 {ingress: {enabled: true, hosts: [{host: a.x}, {host: b.x, paths: [{path: /flaps, pathType: Exact}]}]}}
-{service: {port: 80}, httpRoute: {enabled: true, parentRefs: [{name: g}]}}
+{service: {port: 80}, httpRoute: {enabled: true, parentRefs: [{group: "", kind: Service, name: web}, {name: g}]}}
 {webConfig: {content: {tls_server_config: {cert_file: /c, key_file: /k}, basic_auth_users: {p: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi}}}, monitor: {enabled: true}}
 {webConfig: {existingSecret: s, tls: true}, monitor: {enabled: true, endpoint: {tlsConfig: {insecureSkipVerify: true}}}}
 {monitor: {enabled: true, kind: PodMonitor, namespace: m, honorLabels: false, relabelings: [{targetLabel: cluster, replacement: c}]}}
-{monitor: {enabled: true, endpoint: {interval: 10s, honorTimestamps: false}, spec: {sampleLimit: 10000000}}}
+{monitor: {enabled: true, endpoint: {interval: 10s, honorTimestamps: false, honorLabels: false}, spec: {sampleLimit: 10000000}}}
 {rbac: {create: false}}
+{namespaceOverride: there, fullnameOverride: flaps, serviceAccount: {name: ours}}
+{namespaceOverride: there, fullnameOverride: flaps, serviceAccount: {name: ours}, scope: {namespace: shop}}
 {scope: {namespace: shop}}
 {scope: {namespace: shop, nodes: true}}
 {prometheusRule: {enabled: true, alerts: {KubeflapBlind: {for: 9m, keepFiringFor: 1h, severity: page, labels: {team: a}, annotations: {summary: S}}}}}
