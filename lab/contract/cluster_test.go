@@ -2,7 +2,6 @@ package contract
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -22,7 +21,7 @@ type cluster struct {
 	others  []*cluster
 	objects map[objectKey]event.Object
 	random  *rand.Rand
-	due     queue
+	due     []step
 	serial  int
 	// busy holds the times at which something happens.
 	busy []time.Time
@@ -51,19 +50,8 @@ type step struct {
 	do     func()
 }
 
-type queue []step
-
-func (q queue) Len() int { return len(q) }
-func (q queue) Less(i, j int) bool {
-	return q[i].at.Before(q[j].at) || q[i].at.Equal(q[j].at) && q[i].serial < q[j].serial
-}
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(x any)   { *q = append(*q, x.(step)) }
-func (q *queue) Pop() any {
-	old := *q
-	x := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return x
+func (s step) compare(other step) int {
+	return cmp.Or(s.at.Compare(other.at), cmp.Compare(s.serial, other.serial))
 }
 
 // origin is the time at which the clusters start.
@@ -111,13 +99,16 @@ func (c *cluster) isBusy(t time.Time) bool {
 
 func (c *cluster) in(d time.Duration, do func()) {
 	c.serial++
-	heap.Push(&c.due, step{c.now.Add(d), c.serial, do})
+	x := step{c.now.Add(d), c.serial, do}
+	i, _ := slices.BinarySearchFunc(c.due, x, step.compare)
+	c.due = slices.Insert(c.due, i, x)
 }
 
 // runUntil runs all steps that are due before t. Then it sets the clock to t.
 func (c *cluster) runUntil(t time.Time) {
 	for len(c.due) > 0 && c.due[0].at.Before(t) {
-		x := heap.Pop(&c.due).(step)
+		x := c.due[0]
+		c.due = c.due[1:]
 		c.now = x.at
 		x.do()
 	}

@@ -3,7 +3,6 @@ package contract
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -54,8 +53,7 @@ var histogramForms = map[string]string{
 // expositions returns the metrics in two golden files: those of a cluster, and those of a process with --data.dir.
 func expositions(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(Root, "exporter/metrics/testdata")
-	return string(read(t, filepath.Join(dir, "story.prom"))) + string(read(t, filepath.Join(dir, "recorder.prom")))
+	return readFile(t, "exporter/metrics/testdata/story.prom") + readFile(t, "exporter/metrics/testdata/recorder.prom")
 }
 
 // story returns the series of the golden files, scraped from each instance once a minute. It adds 1 to each counter, so

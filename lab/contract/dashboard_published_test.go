@@ -3,7 +3,6 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ import (
 func TestDashboardsCanBePublished(t *testing.T) {
 	placeholder := regexp.MustCompile(`\$\{([A-Z_]+)\}`)
 	for _, d := range dashboards(t) {
-		text := string(read(t, filepath.Join(Root, "dashboards", d.File)))
+		text := readFile(t, "dashboards/"+d.File)
 		inputs := map[string]bool{}
 		for _, i := range d.Inputs {
 			inputs[i.Name] = true
@@ -47,7 +46,7 @@ func TestDashboardsCanBePublished(t *testing.T) {
 // kubeflap's address is a variable, so that one setting changes all links.
 func TestAddressOfThePageIsAVariable(t *testing.T) {
 	for _, d := range dashboards(t) {
-		text := string(read(t, filepath.Join(Root, "dashboards", d.File)))
+		text := readFile(t, "dashboards/"+d.File)
 		found := slices.ContainsFunc(d.Templating.List, func(v variable) bool {
 			return v.Name == "page" && v.Type == "constant" && v.Query == "${VAR_PAGE}" && v.Current.Value == v.Query
 		})

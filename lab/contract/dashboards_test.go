@@ -2,7 +2,6 @@ package contract
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -93,21 +92,12 @@ func dashboards(t *testing.T) []dashboard {
 	var all []dashboard
 	for _, file := range files {
 		d := dashboard{File: filepath.Base(file)}
-		if err := json.Unmarshal(read(t, file), &d); err != nil {
+		if err := json.Unmarshal([]byte(readFile(t, "dashboards/"+d.File)), &d); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 		all = append(all, d)
 	}
 	return all
-}
-
-func read(t *testing.T, file string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // Alerts, runbooks and the chart refer to dashboards by these file names and UIDs.
@@ -136,7 +126,7 @@ func TestDashboardsHaveFixedIdentities(t *testing.T) {
 }
 
 func TestDashboardsAreListedInTheDocs(t *testing.T) {
-	page := string(read(t, filepath.Join(Root, "docs", "dashboards.md")))
+	page := readFile(t, "docs/dashboards.md")
 	for _, d := range dashboards(t) {
 		for _, s := range []string{"dashboards/" + d.File, d.UID, d.Title} {
 			if !strings.Contains(page, "`"+s+"`") {

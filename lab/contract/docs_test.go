@@ -2,11 +2,13 @@ package contract
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -15,28 +17,40 @@ var (
 	fence    = regexp.MustCompile("(?ms)^ *```.*?^ *```")
 )
 
-// pages reads all Markdown files of the repository, by path.
-func pages(t *testing.T) map[string]string {
-	t.Helper()
+// files holds the text files of the repository, by path.
+var files = sync.OnceValues(func() (map[string]string, error) {
 	all := map[string]string{}
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+	binary := []string{".gz", ".jsonl", ".webp", ".sum", ".bin", ".pb"}
+	return all, filepath.WalkDir(Root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "bin" || d.Name() == ".git") {
+		if d.IsDir() && slices.Contains([]string{"bin", "dist", ".git"}, d.Name()) {
 			return filepath.SkipDir
 		}
-		if filepath.Ext(path) == ".md" && d.Type().IsRegular() {
-			text, err := os.ReadFile(path)
-			all[path] = string(text)
-			return err
+		if !d.Type().IsRegular() || slices.Contains(binary, filepath.Ext(path)) {
+			return nil
 		}
-		return nil
+		text, err := os.ReadFile(path)
+		all[path] = string(text)
+		return err
 	})
+})
+
+// pages returns all Markdown files, and texts all others.
+func pages(t *testing.T) map[string]string { return filesThatAre(t, func(ext string) bool { return ext == ".md" }) }
+
+func texts(t *testing.T) map[string]string { return filesThatAre(t, func(ext string) bool { return ext != ".md" }) }
+
+func filesThatAre(t *testing.T, wanted func(ext string) bool) map[string]string {
+	t.Helper()
+	all, err := files()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
+	some := maps.Clone(all)
+	maps.DeleteFunc(some, func(path, _ string) bool { return !wanted(filepath.Ext(path)) })
+	return some
 }
 
 // anchors returns the anchors that GitHub generates for a page's headings.
@@ -111,30 +125,6 @@ func TestPathsOnPagesExist(t *testing.T) {
 	if found < 50 {
 		t.Errorf("found only %d paths", found)
 	}
-}
-
-// texts reads all text files of the repository but Markdown and recordings, by path.
-func texts(t *testing.T) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(Root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && slices.Contains([]string{"bin", "dist", ".git"}, d.Name()) {
-			return filepath.SkipDir
-		}
-		if !d.Type().IsRegular() || slices.Contains([]string{".md", ".gz", ".jsonl", ".webp", ".sum", ".bin", ".pb"}, filepath.Ext(path)) {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		all[path] = string(text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // The index must link to every page in docs/.

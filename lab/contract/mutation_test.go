@@ -9,19 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 	"go.yaml.in/yaml/v3"
 )
-
-// A mutant is a rule without one part of it.
-type mutant struct {
-	Alert         string            `yaml:"alert"`
-	Expr          string            `yaml:"expr"`
-	For           string            `yaml:"for,omitempty"`
-	KeepFiringFor string            `yaml:"keep_firing_for,omitempty"`
-	Labels        map[string]string `yaml:"labels"`
-	Annotations   map[string]string `yaml:"annotations"`
-}
 
 // Removing any part of an alert's expression must make one of the alert's unit tests in rules/tests fail: an operand, a
 // matcher, an aggregation, a comparison or a range. The same applies to its durations.
@@ -30,42 +21,29 @@ func TestEveryPartOfARuleIsTested(t *testing.T) {
 		t.Skip("runs promtool for each part")
 	}
 	all := alerts(t)
-	for i, r := range all {
-		others := slices.DeleteFunc(slices.Clone(all), func(x *Rule) bool { return x.Alert != r.Alert || x == r })
+	for _, r := range all {
+		var others []rulefmt.Rule
+		for _, x := range all {
+			if x.Alert == r.Alert && x != r {
+				others = append(others, x.Rule)
+			}
+		}
 		t.Run(r.Alert+"/"+r.Rule.Labels["severity"], func(t *testing.T) {
 			t.Parallel()
-			if out, err := unitTests(t, r, append([]mutant{whole(all[i])}, wholes(others)...)); err != nil {
+			if out, err := unitTests(t, r, append([]rulefmt.Rule{r.Rule}, others...)); err != nil {
 				t.Fatalf("the tests of the alert need other alerts: %s", out)
 			}
 			for _, m := range mutants(t, r) {
-				if _, err := unitTests(t, r, append([]mutant{m}, wholes(others)...)); err == nil {
-					t.Errorf("no test fails with for %q, keep_firing_for %q and the expression\n%s", m.For, m.KeepFiringFor, m.Expr)
+				if _, err := unitTests(t, r, append([]rulefmt.Rule{m}, others...)); err == nil {
+					t.Errorf("no test fails with for %s, keep_firing_for %s and the expression\n%s", m.For, m.KeepFiringFor, m.Expr)
 				}
 			}
 		})
 	}
 }
 
-func whole(r *Rule) mutant {
-	m := mutant{Alert: r.Alert, Expr: r.Expr, Labels: r.Rule.Labels, Annotations: r.Annotations}
-	if r.For > 0 {
-		m.For = r.For.String()
-	}
-	if r.KeepFiringFor > 0 {
-		m.KeepFiringFor = r.KeepFiringFor.String()
-	}
-	return m
-}
-
-func wholes(rules []*Rule) (all []mutant) {
-	for _, r := range rules {
-		all = append(all, whole(r))
-	}
-	return all
-}
-
 // unitTests runs the tests of an alert with the given rules.
-func unitTests(t *testing.T, r *Rule, rules []mutant) ([]byte, error) {
+func unitTests(t *testing.T, r *Rule, rules []rulefmt.Rule) ([]byte, error) {
 	t.Helper()
 	dir := t.TempDir()
 	text, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "mutant", "rules": rules}}})
@@ -85,7 +63,7 @@ func unitTests(t *testing.T, r *Rule, rules []mutant) ([]byte, error) {
 }
 
 // mutants returns the rule without each of its parts.
-func mutants(t *testing.T, r *Rule) (all []mutant) {
+func mutants(t *testing.T, r *Rule) (all []rulefmt.Rule) {
 	t.Helper()
 	expr, err := ParseExpr(r.Expr)
 	if err != nil {
@@ -98,7 +76,7 @@ func mutants(t *testing.T, r *Rule) (all []mutant) {
 		}
 		at := n.PositionRange()
 		for _, less := range lesser(r.Expr, n) {
-			m := whole(r)
+			m := r.Rule
 			m.Expr = r.Expr[:at.Start] + less + r.Expr[at.End:]
 			if _, err := ParseExpr(m.Expr); err == nil && !seen[m.Expr] {
 				all = append(all, m)
@@ -107,12 +85,12 @@ func mutants(t *testing.T, r *Rule) (all []mutant) {
 		}
 		return nil
 	})
-	if m := whole(r); m.For != "" {
-		m.For = ""
+	if m := r.Rule; m.For > 0 {
+		m.For = 0
 		all = append(all, m)
 	}
-	if m := whole(r); m.KeepFiringFor != "" {
-		m.KeepFiringFor = ""
+	if m := r.Rule; m.KeepFiringFor > 0 {
+		m.KeepFiringFor = 0
 		all = append(all, m)
 	}
 	return all

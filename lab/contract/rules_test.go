@@ -2,7 +2,6 @@ package contract
 
 import (
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -225,12 +224,9 @@ func checkPage(t *testing.T, r *Rule) {
 			t.Errorf("%s: page_url filters by %s: %t", r.Alert, l, got)
 		}
 	}
-	api, err := os.ReadFile(Root + "/docs/api.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := readFile(t, "docs/api.md")
 	for p := range u.Query() {
-		if !regexp.MustCompile("(?m)^\\|[^|]*`" + p + "`[^|]*\\|").Match(api) {
+		if !regexp.MustCompile("(?m)^\\|[^|]*`" + p + "`[^|]*\\|").MatchString(api) {
 			t.Errorf("%s: docs/api.md lists no parameter %q", r.Alert, p)
 		}
 	}

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -10,17 +9,11 @@ import (
 // runbooks returns the texts of all runbooks by file.
 func runbooks(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(RulePath("runbooks/*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	texts := map[string]string{}
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
+	for path, text := range pages(t) {
+		if filepath.Dir(path) == RulePath("runbooks") {
+			texts[filepath.Base(path)] = text
 		}
-		texts[filepath.Base(f)] = string(b)
 	}
 	return texts
 }
