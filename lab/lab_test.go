@@ -105,7 +105,7 @@ func TestScenarios(t *testing.T) {
 		for _, s := range slices.DeleteFunc(scenarios(releases), leftOut) {
 			t.Run(nameOf(s), func(t *testing.T) {
 				t.Parallel()
-				options := recorded(s, session.Options{Kubeflap: kubeflap, Manifest: manifest, Seed: 1, Log: logger(t), Turns: turns})
+				options := recorded(s, session.Options{Kubeflap: kubeflap, Seed: 1, Log: logger(t), Turns: turns})
 				if s.Alerts != nil || s.Alerting() && s.Options.Release == releases[0] {
 					options.Rules = "../rules"
 				}

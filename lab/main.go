@@ -24,9 +24,6 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// manifest is the path of the manifests rendered from the chart, relative to the lab's directory.
-const manifest = "../deploy/kubeflap.yaml"
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout)
@@ -86,7 +83,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 func addSessionFlags(runs *kingpin.CmdClause, options *session.Options) {
 	runs.Flag("kubeflap", "Path of the kubeflap binary to test. Without it, only the recorder runs.").StringVar(&options.Kubeflap)
-	runs.Flag("manifest", "Manifest with kubeflap's ServiceAccount and permissions.").Default(manifest).StringVar(&options.Manifest)
 	runs.Flag("save", "File for a recording by kubeflap.").StringVar(&options.Save)
 	runs.Flag("facts", "File for the facts that the recorder has counted. Requires --save.").StringVar(&options.Facts)
 	runs.Flag("raw", "File for the bytes of the watches. Requires --save.").StringVar(&options.Raw)

@@ -53,9 +53,7 @@ func policyUpgrade() Scenario {
 // applyRecipes applies files of docs/recipes without changes.
 func applyRecipes(l *Lab, files ...string) {
 	for _, file := range files {
-		text := steps.Value(os.ReadFile(filepath.Join(recipes, file)))
-		manifests, err := cluster.Manifests(text)
-		l.Must(err, l.Cluster.Apply(l.Ctx, "", manifests))
+		l.Must(l.Cluster.Apply(l.Ctx, string(steps.Value(os.ReadFile(filepath.Join(recipes, file))))))
 	}
 }
 

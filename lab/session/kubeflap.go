@@ -5,6 +5,8 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"regexp"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,28 +52,27 @@ func (s *Session) start(name string, args ...string) *cluster.Process {
 	return p
 }
 
-// grantRights creates kubeflap's account with exactly the permissions in the manifest. The lab thereby also tests that
+// manifests is the path of the manifests rendered from the chart, relative to the lab's directory. Those that match rights
+// create kubeflap's account with its permissions.
+const manifests = "../deploy/kubeflap.yaml"
+
+var rights = regexp.MustCompile(`(?m)^kind: (Namespace|ServiceAccount|(Cluster)?Role(Binding)?)$`)
+
+// grantRights creates kubeflap's account with exactly the permissions in the manifests. The lab thereby also tests that
 // these permissions suffice. It waits until the account has them, because the API server's authorizer reads permissions
 // from a cache.
 func (s *Session) grantRights() {
 	if s.options.Kubeflap == "" {
 		return
 	}
-	manifests := steps.Value(cluster.Manifests(steps.Value(os.ReadFile(s.options.Manifest))))
-	var account *cluster.Manifest
-	var rights []cluster.Manifest
-	for _, m := range manifests {
-		switch m.GetKind() {
-		case "ServiceAccount":
-			account = &m
-			fallthrough
-		case "Namespace", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
-			rights = append(rights, m)
+	var granted []string
+	for document := range strings.SplitSeq(string(steps.Value(os.ReadFile(manifests))), "\n---\n") {
+		if rights.MatchString(document) {
+			granted = append(granted, document)
 		}
 	}
-	s.Expect(account != nil, "%s has no ServiceAccount", s.options.Manifest)
-	s.Must(s.Cluster.Apply(s.Ctx, account.GetNamespace(), rights))
-	s.account = steps.Value(s.Cluster.AccountKubeconfig(s.Ctx, account.GetNamespace(), account.GetName()))
+	s.Must(s.Cluster.Apply(s.Ctx, strings.Join(granted, "\n---\n")))
+	s.account = steps.Value(s.Cluster.AccountKubeconfig(s.Ctx, "kubeflap", "kubeflap"))
 	if s.scenario.KubeflapOn > 0 {
 		s.account = steps.Value(s.Cluster.KubeconfigAt(s.scenario.KubeflapOn, s.account))
 	}

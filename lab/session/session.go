@@ -28,8 +28,6 @@ const (
 type Options struct {
 	// Kubeflap is the path of the binary to test. If it is empty, only the recorder runs.
 	Kubeflap string
-	// Manifest is the path of the manifest with kubeflap's ServiceAccount and permissions.
-	Manifest string
 	// Save is the path to which kubeflap writes a recording.
 	Save string
 	// Facts is the path of a file for the recorder's facts, compressed with gzip. It needs Save, because the facts end
