@@ -80,9 +80,6 @@ var (
 	NodeRebooted    = kind("$nodes: the machine was rebooted (it has a new bootID)")
 	KubeletUpgraded = kind("$nodes: the kubelet was upgraded (it reports a different version)")
 	NodeRemoved     = kind("$nodes: the Node was deleted")
-	NodeRegistered  = kind("$nodes: the Node was created again with the same bootID, so the machine was not rebooted")
-	NodeReplaced    = kind("$nodes: the Node was created again with a different providerID, so it is a different machine")
-	NodeUnclear     = kind("$nodes: the Node was created again with a new bootID, so the machine was rebooted or replaced")
 	ServiceRemoved  = kind("$service was deleted")
 
 	APIServerStopped = kind("$servers before an interruption")

@@ -105,9 +105,6 @@ func (h *Store) KubeletUpgraded(name string, t time.Time) *Silence {
 	return x
 }
 
-// Recount counts the silence of a deleted Node, whose machine has registered again.
-func (h *Store) Recount(s *Silence) { h.of(s.Node).add(s, h) }
-
 func (n *node) add(x *Silence, h *Store) {
 	if n.revisable = append(n.revisable, x); len(n.revisable) > maxRevisable {
 		n.fold(1, h)

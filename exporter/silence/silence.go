@@ -21,8 +21,6 @@ type Silence struct {
 	Rebooted, Upgraded bool
 	// Deleted is the earliest possible time of the Node's deletion. It is zero if the Node was not deleted.
 	Deleted time.Time
-	// Again says whether a new Node with the same name runs on the same machine. It is zero if there is no new Node.
-	Again transition.Machine
 	// Marked reports whether the node controller set Ready to Unknown. MarkedAt is the time at which kubeflap saw this.
 	Marked   bool
 	MarkedAt time.Time

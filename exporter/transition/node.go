@@ -243,34 +243,3 @@ type NodeRemoved struct {
 }
 
 func (x NodeRemoved) String() string { return x.says("removed") }
-
-// Machine says whether a recreated Node runs on the same machine as the deleted Node of the same name.
-type Machine uint8
-
-// The values of Machine.
-const (
-	// MachineSame means that the bootID is the same. The machine was not rebooted.
-	MachineSame Machine = iota + 1
-	// MachineRebooted means that the providerID is the same and the bootID differs.
-	MachineRebooted
-	// MachineReplaced means that the providerID differs.
-	MachineReplaced
-	// MachineUnclear means that the bootID differs and no providerID identifies the machine. The machine was rebooted
-	// or replaced.
-	MachineUnclear
-)
-
-// NodeReturned means that a Node was created with the name of a Node that had been deleted within the last hour.
-type NodeReturned struct {
-	OfNode
-	Machine Machine
-}
-
-func (x NodeReturned) String() string { return x.says("created again: %s", x.Machine) }
-
-// String describes the machine in words.
-func (m Machine) String() string {
-	return [...]string{
-		"", "the same machine, which was not rebooted", "the same machine, which was rebooted", "another machine", "the machine was rebooted or replaced",
-	}[m]
-}

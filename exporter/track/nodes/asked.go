@@ -5,7 +5,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/departure"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
@@ -114,22 +113,6 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 func (x *Nodes) Announced(name string, t time.Time) string {
 	d, t := x.departureOf(name, t)
 	return d.Announced(t)
-}
-
-// departureOf returns the departure of a node, even if the Node was deleted recently, and the time to ask it about. What
-// was announced when a Node was deleted counts until its pods are gone.
-func (x *Nodes) departureOf(name string, t time.Time) (*departure.Departure, time.Time) {
-	if n := existing(x.nodes, name); n != nil {
-		return &n.departure, t
-	}
-	i := x.former.newest(name)
-	if i < 0 || t.Sub(x.former[i].deleted) > departedFor {
-		return &departure.Departure{}, t
-	}
-	if deleted := x.former[i].deleted; deleted.Before(t) {
-		t = deleted
-	}
-	return &x.former[i].departure, t
 }
 
 // AnnouncedFailure is like Announced, for a failure of the node that made a pod not ready at t. The announcement must have

@@ -66,6 +66,16 @@ func (k *kubelet) setVersion(version string) (changed bool) {
 	return updateHash(&k.version, version)
 }
 
+// updateHash stores the hash of a value, and reports whether the value differs from the previous one.
+func updateHash(hash *uint64, reported string) bool {
+	if reported == "" {
+		return false
+	}
+	was := *hash
+	*hash = event.Hash(reported)
+	return was != 0 && was != *hash
+}
+
 // madePodsFlap reports whether a kubelet start shortly before t can have made the pods not ready. `returned` is the
 // time at which the node's Ready condition last changed from Unknown. A start near that time does not count,
 // because a kubelet that was only unreachable looks the same. If `by` is set, a start after `by` does not count either.

@@ -17,7 +17,7 @@ import (
 // Nodes holds a cluster's nodes.
 type Nodes struct {
 	heartbeats
-	// `former` holds the machines and the announcements of deleted Nodes.
+	// `former` holds the announcements of deleted Nodes.
 	former former
 	// `pods` counts the running pods of each node, except DaemonSet pods and static pods.
 	pods map[string]int
@@ -40,7 +40,8 @@ type node struct {
 	period period
 	Counters
 
-	machine machine
+	// `boot` is a hash of the bootID, or 0 if the Node never reported it.
+	boot    uint64
 	kubelet kubelet
 	// `troubled` is the last time at which a heartbeat became late or the node became not Ready.
 	troubled  time.Time
@@ -100,13 +101,10 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	return false
 }
 
-// noteMachine reports a reboot, another machine, or another version of the kubelet.
+// noteMachine reports a reboot, or another version of the kubelet.
 func (x *Nodes) noteMachine(n *node, e event.Event, o *event.Node) {
-	if n.machine.note(o) && n.exists {
+	if updateHash(&n.boot, o.BootID) && n.exists {
 		x.found.Add(transition.NodeRebooted{OfNode: n.at(e.Seen)})
-	}
-	if m, ok := x.former.compare(n.name, &n.machine, e.Seen); ok {
-		x.found.Add(transition.NodeReturned{OfNode: n.at(e.Seen), Machine: m})
 	}
 	if n.kubelet.setVersion(o.KubeletVersion) && n.exists {
 		x.found.Add(transition.KubeletUpgraded{OfNode: n.at(e.Seen)})
@@ -147,7 +145,7 @@ func (x *Nodes) forget(n *node) {
 	earliest := x.watches.NotBefore(event.KindNode, now)
 	x.endSilence(n, earliest, false)
 	x.found.Add(transition.NodeRemoved{OfNode: n.at(now), Earliest: earliest})
-	x.former.add(n.name, n.machine, n.departure, now)
+	x.former.add(n.name, n.departure, now)
 	x.checks.forget(n)
 	x.labelled.replace(n.labels, nil)
 	n.exists = false

@@ -109,10 +109,6 @@ func neverSilent(w *weighing) fact {
 	return when(len(w.own) == 0, "the kubelet reported the node as not ready, or restarted")
 }
 
-func isUnclear(s *silence.Silence) bool { return s.Again == transition.MachineUnclear }
-
-func machineUnclear(w *weighing) fact { return when(w.own.Any(isUnclear), machineUnclearText) }
-
 func machineGone(w *weighing) fact {
 	return when(w.own.Any((*silence.Silence).IsGone), "the machine is gone: it was reclaimed, or it failed and was replaced")
 }
@@ -121,8 +117,6 @@ func neverLate(w *weighing) fact { return when(!w.own.Any(w.isDisturbed), "no he
 
 // noSilence is the reason why hypotheses about silences do not hold of nodes that were not silent.
 const noSilence = "no node fell silent"
-
-const machineUnclearText = "the Node was deleted and recreated with a new bootID, and no providerID identifies the machine, so it was either rebooted or replaced"
 
 // announced tells whether all departures were announced. An announcement counts if it came before the first missing
 // heartbeat was due. It can therefore be later than the last heartbeat.
@@ -164,17 +158,11 @@ func (w *weighing) announcementDoubt() string {
 // rebooted tells whether all machines restarted.
 func rebooted(w *weighing) fact {
 	n, all := w.own.Count(func(s *silence.Silence) bool { return s.Rebooted }), len(w.own)
-	switch again := func(is transition.Machine) bool {
-		return w.own.Any(func(s *silence.Silence) bool { return s.Again == is })
-	}; {
+	switch {
 	case all == 0:
 		return fact{no, noSilence}
 	case n == all:
 		return fact{yes, w.own.Nodes() + " reported a new bootID after the silence"}
-	case again(transition.MachineUnclear):
-		return fact{unknown, machineUnclearText}
-	case again(transition.MachineReplaced):
-		return fact{no, "a machine with a different providerID now has the name of the deleted Node"}
 	case w.own.Any((*silence.Silence).IsDeleted):
 		return fact{unknown, "the Node was deleted, so no bootID shows whether the machine restarted"}
 	case w.own.Any((*silence.Silence).IsOngoing):

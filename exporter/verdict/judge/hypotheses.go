@@ -60,7 +60,6 @@ var nodeHypotheses = []struct {
 		{oneOfSeveral, no, next, unknown},
 		{perhapsTogether, unknown, next, next},
 		{othersUnseen, unknown, next, next},
-		{machineUnclear, unknown, next, next},
 		{machineGone, unknown, next, next},
 		{neverLate, no, next, next},
 		{othersInTime, yes, no, unknown},
@@ -168,14 +167,11 @@ func OfNodes(f *NodeLoss) (d verdict.Decision) {
 
 // command returns a command whose output can decide between the remaining hypotheses.
 func (w *weighing) command() string {
-	unclear := slices.IndexFunc(w.own, isUnclear)
 	switch {
 	case announced(w).is == unknown:
 		return "kubectl get node " + w.own[0].Node + " -o yaml --show-managed-fields # shows when somebody cordoned or tainted it"
 	case w.own.Any(isUnseen):
 		return "kubectl -n kube-node-lease get leases # shows when each node last renewed its Lease; grant kubeflap get, list and watch on Leases"
-	case unclear >= 0:
-		return "journalctl --list-boots # on " + w.own[unclear].Node + "; a boot from before the silence shows that the machine was not replaced"
 	}
 	return fmt.Sprintf("kubectl get events -A --field-selector involvedObject.kind=Node # on %s: journalctl -u kubelet --since '%s UTC'",
 		w.own.Nodes(), w.own[0].Began.UTC().Format(time.DateTime))

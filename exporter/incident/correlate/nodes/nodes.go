@@ -24,9 +24,8 @@ const (
 type Nodes struct {
 	*ledger.Ledger
 	existing
-	// The map troubled holds the nodes that recently had transitions other than heartbeats. The map gone holds the silent
-	// nodes that were recently deleted.
-	troubled, gone map[string]*node
+	// The map troubled holds the nodes that recently had transitions other than heartbeats.
+	troubled map[string]*node
 	// The field lost is the time at which a node was last lost.
 	lost time.Time
 }
@@ -80,7 +79,7 @@ type node struct {
 // New returns Nodes without any node. Their incidents are in the given ledger.
 func New(l *ledger.Ledger) *Nodes {
 	known := existing{lastTransition: map[string]time.Time{}, deleted: map[string]time.Time{}}
-	all := &Nodes{Ledger: l, existing: known, troubled: map[string]*node{}, gone: map[string]*node{}}
+	all := &Nodes{Ledger: l, existing: known, troubled: map[string]*node{}}
 	l.InTurn = func(shared silence.List, t time.Time) { all.merge(shared, incident.ControlPlaneSubject(), t) }
 	return all
 }

@@ -48,7 +48,5 @@ func (l *Nodes) Observe(x transition.Transition) {
 		l.troubled[x.Node].explain(l.Ledger, l.Silences.KubeletUpgraded(x.Node, x.Time), incident.KubeletUpgraded, x.Time)
 	case transition.NodeRemoved:
 		l.nodeRemoved(x)
-	case transition.NodeReturned:
-		l.nodeReturned(x)
 	}
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// removedFor is the time for which a silent node is remembered after its deletion. The Node may be created again.
-const removedFor = time.Hour
-
 // WatchBroke records that kubeflap no longer sees heartbeats. A node may send heartbeats that kubeflap misses. A
 // silence is nevertheless proven if it was already longer than the grace period, or if a direct read of Leases
 // confirmed it.
@@ -120,37 +117,10 @@ func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
 	n.isSilent, n.notReady = false, false
 	if n.silence != nil {
 		n.silence.Deleted = cmp.Or(x.Earliest, x.Time)
-		l.gone[n.name] = n
 	}
 	r.Evidence.Add(n.entry(incident.NodeRemoved, x.Time, 0))
 	r.Recovers(incident.Silent(n.name), x.Time)
 	n.recovers(l.Ledger, r, incident.NotReady(n.name), x.Time)
-}
-
-// nodeReturned handles a silent node that was deleted and created again. Its bootID and providerID show whether the
-// machine is the same.
-func (l *Nodes) nodeReturned(x transition.NodeReturned) {
-	n := l.gone[x.Node]
-	if n == nil {
-		return
-	}
-	delete(l.gone, x.Node)
-	s, kind := n.silence, incident.NodeUnclear
-	switch x.Machine {
-	case transition.MachineSame:
-		s.Ended, kind = x.Time, incident.NodeRegistered
-	case transition.MachineRebooted:
-		s.Ended, s.Rebooted, kind = x.Time, true, incident.NodeRebooted
-	case transition.MachineReplaced:
-		kind = incident.NodeReplaced
-	}
-	if !s.Ended.IsZero() {
-		l.Silences.Recount(s) // the machine is the same, so its silence counts
-	}
-	s.Again = x.Machine
-	r := n.record.Root()
-	r.Evidence.Add(incident.Entry{Kind: kind, Time: x.Time, Name: x.Node})
-	l.Explain(r, x.Time)
 }
 
 // WasDeleted reports whether a Node was deleted at most nodeMemory before t, and has not been created again.
@@ -174,7 +144,6 @@ func (n *node) explain(l *ledger.Ledger, s *silence.Silence, by incident.EntryKi
 // Sweep forgets nodes without recent transitions. If a node still sends heartbeats, Sweep keeps only its entry in the
 // map lastTransition.
 func (l *Nodes) Sweep(t time.Time) {
-	maps.DeleteFunc(l.gone, func(_ string, n *node) bool { return t.Sub(n.seen) > removedFor })
 	maps.DeleteFunc(l.deleted, func(_ string, at time.Time) bool { return t.Sub(at) > nodeMemory })
 	memory := max(nodeMemory, l.Silences.Settings.CommonCauseWindow())
 	for name, heard := range l.lastTransition {
