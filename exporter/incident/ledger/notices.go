@@ -21,14 +21,13 @@ type reported struct {
 
 // report returns the kind of notice that is due for an incident, or 0 if there is nothing to report. It also records
 // what has been reported. The end is due once the incident has been settled, whatever the time.
-func (r *Record) report() (kind incident.NoticeKind) {
+func (r *Record) report(t time.Time) (kind incident.NoticeKind) {
 	was, state := r.reported, r.state(time.Time{})
 	switch {
 	case was.state == incident.StateResolved:
 		return 0
 	case was.state == "" && state != incident.StateResolved && t.Sub(r.shownAt) < reportAfter:
-		r.changed = true // a later call of Notices reports the start
-		return 0
+		return 0 // a later call of Notices reports the start
 	case was.state == "":
 		kind = incident.Started
 		if state == incident.StateResolved {
@@ -51,7 +50,7 @@ func (q *Reader) Notices(t time.Time) (notices []incident.Notice) {
 	l, unlock := q.at(t)
 	defer unlock()
 	for _, r := range l.shown {
-		if kind := r.report(); kind != 0 {
+		if kind := r.report(t); kind != 0 {
 			notices = append(notices, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
 		}
 	}

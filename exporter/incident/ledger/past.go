@@ -112,6 +112,6 @@ func (q *Reader) StartCounting(t time.Time) {
 	clear(l.resolved)
 	l.departed = nil
 	for _, r := range l.shown {
-		r.changed, r.reported = false, reported{r.state(t), r.Kind, r.Cause}
+		r.reported = reported{r.state(t), r.Kind, r.Cause}
 	}
 }
