@@ -177,7 +177,7 @@ func (l *Ledger) Settle(r *Record) {
 	if r.Shown && !r.Settled && !r.withdrawn && r.into == nil && !r.isOpen() {
 		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}]++
 	}
-	r.Settled, r.mergeableUntil = true, time.Time{}
+	r.Settled, r.mergeableUntil, r.changed = true, time.Time{}, true
 	if !r.isOpen() {
 		r.Trim()
 	}
@@ -189,6 +189,7 @@ func (l *Ledger) Settle(r *Record) {
 
 // Touch records a change at t. It also checks whether the incident has recovered.
 func (l *Ledger) Touch(r *Record, t time.Time) {
+	r.changed = true
 	if r.IsAboutNodes() && t.After(r.touched) {
 		r.touched = t
 		l.reviewAfter(t)

@@ -27,11 +27,12 @@ func (r *Record) report(t time.Time) (kind incident.NoticeKind) {
 	case was.state == incident.StateResolved:
 		return 0
 	case was.state == "" && state != incident.StateResolved && t.Sub(r.shownAt) < reportAfter:
-		return 0 // a later call of Notices reports the start
+		r.changed = true // a later call of Notices reports the start
+		return 0
 	case was.state == "":
 		kind = incident.Started
 		if state == incident.StateResolved {
-			state = incident.StateRecovered // the next call of Notices reports the end
+			state, r.changed = incident.StateRecovered, true // the next call of Notices reports the end
 		}
 	case state == incident.StateResolved:
 		kind = incident.Ended
@@ -50,6 +51,10 @@ func (q *Reader) Notices(t time.Time) (notices []incident.Notice) {
 	l, unlock := q.at(t)
 	defer unlock()
 	for _, r := range l.shown {
+		if !r.changed {
+			continue
+		}
+		r.changed = false
 		if kind := r.report(t); kind != 0 {
 			notices = append(notices, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
 		}

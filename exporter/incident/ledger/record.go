@@ -50,6 +50,9 @@ type Record struct {
 	// review, or nil.
 	touched time.Time
 	latest  *verdict.Decision
+	// The flag changed is set if the incident may have changed since the last call of Reader.Notices, so that this call,
+	// which follows each event, need not look at the others.
+	changed bool
 }
 
 // beginsHarmless reports whether incidents with a cause are reported only after they have caused harm.

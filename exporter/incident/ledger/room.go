@@ -12,7 +12,7 @@ func (l *Ledger) Show(r *Record) {
 	if r.Shown {
 		return
 	}
-	r.Shown, r.shownAt = true, l.now
+	r.Shown, r.shownAt, r.changed = true, l.now, true
 	l.shown = append(l.shown, r)
 	l.makeRoom()
 }
