@@ -26,7 +26,7 @@ func watchRows() []row {
 			"Failed list requests for the resource, and watches that failed or broke.", perResource, "resource"),
 			func(to *Scrape, w *watches.Watch) { to.sample(float64(w.Errors)) }),
 		watch.row(gauge("kubeflap_watch_working",
-			"1 while the watch of the resource works, 0 while it does not, or is not permitted.", perWatch, "resource"),
+			"1 while the watch of the resource works. 0 while it is broken or not permitted.", perWatch, "resource"),
 			func(to *Scrape, w *watches.Watch) { to.sampleIf(w.Up || w.Expected, boolean(w.Up)) }),
 		watch.row(gauge("kubeflap_watch_last_event_timestamp_seconds",
 			"Unix time of the last event or bookmark received for the resource.", "per watched resource that has synced", "resource"),
