@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	toldID  = regexp.MustCompile(`msg="?incident(?: continues after a restart of kubeflap)?: .* id=([0-9a-f]+)`)
+	toldID  = regexp.MustCompile(`msg="incident (?:ongoing|pending|recovered).* id=([0-9a-f]+)`)
 	address = regexp.MustCompile(`address=(127\.0\.0\.1:[0-9]+)`)
 )
 
