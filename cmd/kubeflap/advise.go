@@ -84,12 +84,10 @@ func (a *adviser) fetch(p program) (given report.Report, err error) {
 // replay returns the report at the end of a recording. For a damaged recording, it returns both the report before the
 // damage and an error.
 func (a *adviser) replay(p program) (given report.Report, err error) {
-	recordings, err := openRecordings(period{}, a.recording)
-	if err != nil {
-		return given, err
+	r, failure := replayAtOnce(p, *a.settings, period{}, a.recording)
+	if r == nil {
+		return given, failure
 	}
-	r := newReplay(recordings, 0, *a.settings, newSilentReporter)
-	failure := r.playAtOnce(p)
 	if given, err = r.pipelines[0].advice(""); err != nil {
 		return given, cmp.Or(failure, fmt.Errorf("%s: %w", a.recording, err))
 	}

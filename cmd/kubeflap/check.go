@@ -165,12 +165,8 @@ func (c *checker) watch(p program) (answer *api.Answer, err error) {
 
 // replay reads a recording.
 func (c *checker) replay(p program) (*api.Answer, error) {
-	recordings, err := openRecordings(c.between, c.recording)
+	r, err := replayAtOnce(p, *c.settings, c.between, c.recording)
 	if err != nil {
-		return nil, err
-	}
-	r := newReplay(recordings, 0, *c.settings, newSilentReporter)
-	if err := r.play(p.ctx); err != nil {
 		return nil, err
 	}
 	answer := web.Answer(r.clusters(), &api.Query{})

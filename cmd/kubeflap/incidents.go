@@ -84,16 +84,14 @@ func (a *incidentLister) printIncidents(p program) error {
 // replay replays the recording without waiting and returns the API document at its end. For a damaged recording, it
 // returns both the document and an error.
 func (a *incidentLister) replay(p program, q *api.Query) (*api.Answer, error) {
-	recordings, err := openRecordings(a.between, a.file)
-	if err != nil {
-		return nil, err
-	}
-	a.sourceName, a.header = "recording "+filepath.Base(a.file), recordings[0].header
-	r := newReplay(recordings, 0, defaultSettings(), newSilentReporter)
-	failure := r.playAtOnce(p)
-	if p.ctx.Err() != nil {
+	r, failure := replayAtOnce(p, defaultSettings(), a.between, a.file)
+	switch {
+	case r == nil:
+		return nil, failure
+	case p.ctx.Err() != nil:
 		return nil, errors.New("interrupted before the recording was read")
 	}
+	a.sourceName, a.header = "recording "+filepath.Base(a.file), r.recordings[0].header
 	answer := web.Answer(r.clusters(), q)
 	if answer.AsOf.IsZero() {
 		return nil, cmp.Or(failure, fmt.Errorf("recording %s has no events", a.file))

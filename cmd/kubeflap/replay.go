@@ -121,6 +121,17 @@ func (r *replay) play(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
+// replayAtOnce replays a recording, or a period of a directory, without waiting and without reporting anything. The error
+// says where a recording is damaged. If the recording cannot be opened, the replay is nil.
+func replayAtOnce(p program, s settings, between period, file string) (*replay, error) {
+	recordings, err := openRecordings(between, file)
+	if err != nil {
+		return nil, err
+	}
+	r := newReplay(recordings, 0, s, newSilentReporter)
+	return r, r.playAtOnce(p)
+}
+
 // playAtOnce replays all recordings without waiting, and reports its progress.
 func (r *replay) playAtOnce(p program) error {
 	for i := range r.recordings {
