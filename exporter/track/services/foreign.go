@@ -33,7 +33,7 @@ type notice struct {
 }
 
 // noted returns the notice with the addresses that an object has now.
-func (n *notice) noted(w written, addresses []event.UID, ready int) *notice {
+func (n *notice) noted(w *written, addresses []event.UID, ready int) *notice {
 	switch {
 	case len(addresses) == 0 && (n == nil || !n.reported):
 		return nil
@@ -49,7 +49,7 @@ func (n *notice) noted(w written, addresses []event.UID, ready int) *notice {
 // not checked, because a distribution can rename the controller. Withdrawn addresses are those that the controller wrote as
 // ready and that are not ready now. The controller restores them only when a pod or the Service changes (see syncService in
 // pkg/controller/endpoint). Truncated Endpoints omit addresses.
-func (q *facts) classify(h *source, w written) {
+func (q *facts) classify(h *source, w *written) {
 	was := h.keeper
 	h.keeper = q.keeperOf(h, w)
 	switch {
@@ -102,7 +102,7 @@ func (h *source) isForeign(a *event.Address) bool {
 	return !h.truncated || a.ByHand
 }
 
-func (q *facts) keeperOf(h *source, w written) keeper {
+func (q *facts) keeperOf(h *source, w *written) keeper {
 	slice := h.kind == event.KindEndpointSlice
 	switch {
 	case slice && (h.controlled || h.mirrored):

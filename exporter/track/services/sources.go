@@ -9,48 +9,57 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
+// written is one version of a slice or an Endpoints object.
+type written struct {
+	*event.Meta
+	kind    event.Kind
+	service string
+	owner   event.UID
+	// manager is the manager in the slice's label.
+	manager, writer string
+	// truncated is set if the object omits addresses. emptied is set if it is empty, although a user or an unknown client has
+	// written addresses to it.
+	truncated, emptied bool
+	addresses          []event.Address
+}
+
 // ApplySlice handles an EndpointSlice event.
 func (x *Services) ApplySlice(e event.Event, o *event.EndpointSlice) {
-	id, name := sourceID{event.KindEndpointSlice, o.UID}, transition.Service{Namespace: o.Namespace, Name: o.Service}
-	if h := x.sources[id]; h != nil && (e.Type == event.Deleted || h.service.name != name) {
-		x.drop(e, h) // the slice was deleted, or somebody moved it to another Service or to none
+	x.apply(e, written{Meta: &o.Meta, kind: event.KindEndpointSlice, service: o.Service, owner: o.Owner, manager: o.ManagedBy, writer: o.Writer, addresses: o.Addresses})
+}
+
+// ApplyEndpoints handles an event of an Endpoints object.
+func (x *Services) ApplyEndpoints(e event.Event, o *event.Endpoints) {
+	other := o.OtherWriter != "" && !x.isKnown(o.OtherWriter) && !event.IsControllerManager(o.OtherWriter)
+	x.apply(e, written{
+		Meta: &o.Meta, kind: event.KindEndpoints, service: o.Name, writer: o.Writer, truncated: o.Truncated,
+		emptied: len(o.Addresses) == 0 && (o.LastApplied || other), addresses: o.Addresses,
+	})
+}
+
+// apply handles an event of a slice or an Endpoints object.
+func (x *Services) apply(e event.Event, w written) {
+	id, name := sourceID{w.kind, w.UID}, transition.Service{Namespace: w.Namespace, Name: w.service}
+	h, gone := x.sources[id], e.Type == event.Deleted || w.service == ""
+	if h != nil && (gone || h.service.name != name) {
+		x.drop(e, h) // the object was deleted, or somebody moved the slice to another Service or to none
+		h = nil
 	}
-	if e.Type == event.Deleted || o.Service == "" {
+	if gone {
 		return
 	}
-	h := x.sources[id]
-	if h == nil || h.owner != o.Owner {
-		s := x.getOrAdd(name, o.Owner)
+	if h == nil || h.owner != w.owner {
+		s := x.getOrAdd(name, w.owner)
 		if h == nil {
 			h = x.add(id, s)
 		} else if s != h.service {
 			x.move(h, s)
 		}
-		h.owner = o.Owner
+		h.owner = w.owner
 	}
-	x.apply(e, h, o.Addresses)
-}
-
-// ApplyEndpoints handles an event of an Endpoints object.
-func (x *Services) ApplyEndpoints(e event.Event, o *event.Endpoints) {
-	id := sourceID{event.KindEndpoints, o.UID}
-	h := x.sources[id]
-	switch {
-	case e.Type != event.Deleted:
-		if h == nil {
-			h = x.add(id, x.getOrAdd(transition.Service{Namespace: o.Namespace, Name: o.Name}, event.UID{}))
-		}
-		x.apply(e, h, o.Addresses)
-	case h != nil:
-		x.drop(e, h)
-	}
-}
-
-// apply replaces the source's addresses with those of an event.
-func (x *Services) apply(e event.Event, h *source, held []event.Address) {
 	u := x.newUpdate(h, e)
-	x.see(u.service, h, e)
-	x.replace(&u, h, held)
+	x.see(u.service, h, e, w)
+	x.replace(&u, h, w.addresses)
 }
 
 func (x *Services) replace(u *update, h *source, held []event.Address) {

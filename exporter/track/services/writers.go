@@ -60,42 +60,29 @@ const (
 	mirroringController = "endpointslicemirroring-controller.k8s.io"
 )
 
-// written is one version of a slice or an Endpoints object. `manager` is the manager in the slice's label.
-type written struct {
-	*event.Meta
-	kind, manager, writer string
-	addresses             []event.Address
-}
-
 // object describes the object with its manager. If the slice has no label, it describes the field manager that wrote
 // the object.
-func (w written) object() string {
+func (w *written) object() string {
+	kind := "Endpoints"
+	if w.kind == event.KindEndpointSlice {
+		kind = "EndpointSlice"
+	}
 	switch {
 	case w.manager != "":
-		return w.kind + " " + w.Name + " (managed by " + w.manager + ")"
+		return kind + " " + w.Name + " (managed by " + w.manager + ")"
 	case w.writer != "":
-		return w.kind + " " + w.Name + " (written by " + w.writer + ")"
+		return kind + " " + w.Name + " (written by " + w.writer + ")"
 	}
-	return w.kind + " " + w.Name
+	return kind + " " + w.Name
 }
 
 // see records the controller or the writer of a slice or an Endpoints object. Call it before the addresses are replaced.
-func (q *facts) see(s *service, h *source, e event.Event) {
-	var w written
+func (q *facts) see(s *service, h *source, e event.Event, w written) {
 	h.seen = true
-	switch o := e.Object.(type) {
-	case *event.EndpointSlice:
-		w = written{&o.Meta, "EndpointSlice", o.ManagedBy, o.Writer, o.Addresses}
-		h.mirrored, h.controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
-	case *event.Endpoints:
-		w = written{&o.Meta, "Endpoints", "", o.Writer, o.Addresses}
-		h.truncated = o.Truncated
-		// The Endpoints are empty although a user or an unknown client has written addresses to them.
-		other := o.OtherWriter != "" && !q.isKnown(o.OtherWriter) && !event.IsControllerManager(o.OtherWriter)
-		h.overwritten = h.overwritten && len(o.Addresses) == 0 && (o.LastApplied || other)
-	}
+	h.mirrored, h.controlled, h.truncated = w.manager == mirroringController, w.manager == sliceController, w.truncated
+	h.overwritten = h.overwritten && w.emptied
 	q.noteWriter(s, h, e, w.writer)
-	q.classify(h, w)
+	q.classify(h, &w)
 }
 
 // noteWriter records the writer of an object. If it is neither the first writer nor the controller manager, somebody has
