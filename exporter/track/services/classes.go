@@ -22,17 +22,6 @@ type classes struct {
 	over      over
 }
 
-// departure is what the class of a loss depends on.
-type departure struct {
-	// planned is set if the departure of the pod or of its node was announced. byOwner is set if the pod's owner may have
-	// deleted the pod.
-	planned, byOwner bool
-	owner            event.WorkloadName
-	revision         string
-	// recovered is the time of the Service's last recovery before the loss. An update before it explains nothing.
-	recovered time.Time
-}
-
 // decide decides the class of a loss that has been settled, or of the outage that began with it.
 func (q *classes) decide(l *loss) {
 	c := &l.change

@@ -36,12 +36,17 @@ type loss struct {
 	// settled is set if the cause has been determined.
 	settled bool
 	// outage is the outage that began with the event that made the loss. Without one, it is a record of only this loss, or nil
-	// until the cause is determined. `last` is set for the event's last loss, if an outage began.
+	// until the cause is determined.
 	outage *outage
-	last   bool
-	// `after` holds later changes of the address. They are reported after the loss.
-	after []transition.Transition
-	departure
+	// `after` reports what must be reported after the loss: later changes of the address, and the outage.
+	after []func()
+	// planned is set if the departure of the pod or of its node was announced. byOwner is set if the pod's owner may have
+	// deleted the pod.
+	planned, byOwner bool
+	owner            event.WorkloadName
+	revision         string
+	// recovered is the time of the Service's last recovery before the loss. An update before it explains nothing.
+	recovered time.Time
 }
 
 // losses determines why addresses stopped being ready.
@@ -69,32 +74,25 @@ func (q *losses) addLoss(l *loss, from *source) {
 // settleLate settles a loss with its most likely cause. If a watch with evidence may lag, and mayWait is set, the loss waits
 // for the watch instead.
 func (q *losses) settleLate(l *loss, mayWait bool) {
-	if l.settled {
-		return
+	if !q.settleIf(l, func(x explanation) bool { return !x.lagging || !mayWait }) {
+		q.watches.Schedule(l.change.Time.Add(watches.LagWait), watches.RankServices, func() { q.settleLate(l, false) })
 	}
-	if x := q.explain(l); !x.lagging || !mayWait {
-		q.settle(l, x.cause)
-		return
-	}
-	q.watches.Schedule(l.change.Time.Add(watches.LagWait), watches.RankServices, func() { q.settleLate(l, false) })
 }
 
-// settleSome settles those of the losses whose cause is certain. If the cause of the pod's readiness change has been
-// determined, it also settles the losses that have waited for nothing else.
-func (q *losses) settleSome(some []*loss, resolved bool) {
+// settleCertain settles those of the losses whose cause is certain.
+func (q *losses) settleCertain(some []*loss) {
 	for _, l := range slices.Clone(some) {
-		if l.settled {
-			continue
-		}
-		waited := q.watches.Now().Sub(l.change.Time) >= evidenceWait
-		if x := q.explain(l); x.certain || resolved && waited && !x.lagging {
-			q.settle(l, x.cause)
-		}
+		q.settleIf(l, func(x explanation) bool { return x.certain })
 	}
 }
 
-// PodResolved settles the losses that waited for the cause of a pod's readiness change.
-func (q *losses) PodResolved(w *pods.ReadinessLoss) { q.settleSome(q.byAddress[w.Pod.ID], true) }
+// PodResolved settles the losses that waited for the cause of a pod's readiness change, and for nothing else.
+func (q *losses) PodResolved(w *pods.ReadinessLoss) {
+	for _, l := range slices.Clone(q.byAddress[w.Pod.ID]) {
+		waited := q.watches.Now().Sub(l.change.Time) >= evidenceWait
+		q.settleIf(l, func(x explanation) bool { return x.certain || waited && !x.lagging })
+	}
+}
 
 // SettleAll settles all losses with their most likely cause, and makes all classes final.
 func (q *losses) SettleAll() {
@@ -107,6 +105,16 @@ func (q *losses) SettleAll() {
 		q.settleLate(l, false)
 	}
 	q.finishAll()
+}
+
+// settleIf settles a loss if an explanation is good enough, and reports whether the loss is settled.
+func (q *losses) settleIf(l *loss, isEnough func(explanation) bool) bool {
+	if !l.settled {
+		if x := q.explain(l); isEnough(x) {
+			q.settle(l, x.cause)
+		}
+	}
+	return l.settled
 }
 
 // settle sets the cause of a loss. It then reports the Service's settled losses in order of time. A settled loss waits
@@ -153,29 +161,18 @@ func compareLosses(a, b *loss) int {
 	return cmp.Or(a.change.Time.Compare(b.change.Time), compareServices(a.service, b.service), order(a.change.ID, b.change.ID))
 }
 
-// reportLoss reports a loss, the outage that began with it, and later changes of the address.
+// reportLoss reports a loss, and what has to wait for it.
 func (q *losses) reportLoss(l *loss) {
-	s, id, o := l.service, l.change.ID, l.outage
+	id := l.change.ID
 	i := slices.Index(q.byAddress[id], l)
 	if q.byAddress[id] = slices.Delete(q.byAddress[id], i, i+1); len(q.byAddress[id]) == 0 {
 		delete(q.byAddress, id)
 	}
 	l.change.Waited = q.watches.Now().Sub(l.change.Time)
-	q.report(s, l.change)
+	q.report(l.service, l.change)
 	q.noteReplaced(l)
-	if l.last {
-		// An outage is reported only after its cause is known. It is not reported if the Service was deleted in the
-		// meantime.
-		q.report(s, transition.OutageStarted{At: l.change.At, Service: s.name, Cause: l.change.Cause, Trigger: l.change.Trigger, Class: o.class})
-	}
-	for _, change := range l.after {
-		q.report(s, change)
-	}
-	if l.last {
-		if o.undecided, o.cause = false, l.change.Cause; o.ended != nil {
-			o.ended.Cause, o.ended.Class = o.cause, o.class
-			q.report(s, *o.ended)
-		}
+	for _, report := range l.after {
+		report()
 	}
 }
 
@@ -184,7 +181,7 @@ func (q *losses) reportLoss(l *loss) {
 func (q *losses) reportOf(s *service, address event.UID, change transition.Transition) {
 	for _, l := range slices.Backward(q.byAddress[address]) {
 		if l.service == s {
-			l.after = append(l.after, change)
+			l.after = append(l.after, func() { q.report(s, change) })
 			return
 		}
 	}

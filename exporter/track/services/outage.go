@@ -24,11 +24,9 @@ type outage struct {
 	// `found` is set if the Service had no ready address in the first lists. Such an outage is not counted, unless pods are
 	// wanted since then.
 	found bool
-	// undecided is set until the loss with which the outage began has been reported. Then the cause is known.
-	undecided bool
-	cause     cause.Cause
-	// ended is the end of the outage, or nil.
-	ended *transition.OutageEnded
+	// begins is the last loss with which the outage began, until it has been reported. Then the cause is known.
+	begins *loss
+	cause  cause.Cause
 	// final is set once the class cannot change and the outage has been counted. overdue is set if it should be, but a broken
 	// watch hides whether the outage is ongoing.
 	final, overdue bool
@@ -62,11 +60,18 @@ func (o *outage) isOf(w event.WorkloadName) bool {
 // beginOutage begins an outage with the losses that an event made. If the removed foreign addresses outlasted the
 // Service's own addresses by more than goneWithin, they no longer count as foreign.
 func (q *classes) beginOutage(s *service, t time.Time, made []*loss) {
-	o := &outage{since: t, earliest: q.notBefore(q.readFrom, t), undecided: len(made) > 0, made: made}
-	for i, l := range made {
-		l.outage, l.last = o, i == len(made)-1
+	o := &outage{since: t, earliest: q.notBefore(q.readFrom, t), made: made}
+	for _, l := range made {
+		l.outage, o.begins = o, l
 		l.change.Foreign = l.change.Foreign && s.ownLost != 0 && l.change.Time.Sub(q.watches.Time(s.ownLost)) <= goneWithin
 		o.lost = append(o.lost, l.change.ID)
+	}
+	if l := o.begins; l != nil {
+		// An outage is reported only after its cause is known. It is not reported if the Service was deleted in the meantime.
+		l.after = append(l.after, func() {
+			o.begins, o.cause = nil, l.change.Cause
+			q.report(s, transition.OutageStarted{At: l.change.At, Service: s.name, Cause: o.cause, Trigger: l.change.Trigger, Class: o.class})
+		})
 	}
 	q.begin(s, o)
 	o.owners = q.ownersOf(append(s.ids(q.readFrom), o.lost...))
@@ -123,11 +128,16 @@ func (q *classes) endOutage(s *service) {
 func (q *classes) recover(s *service, t, earliest time.Time) {
 	o := s.outage
 	q.endOutage(s)
-	o.ended = &transition.OutageEnded{
-		At: at(t), Service: s.name, Lasted: t.Sub(o.down), AtLeast: max(earliest.Sub(o.down), 0), AtMost: t.Sub(cmp.Or(o.earliest, o.down)), Cause: o.cause, Class: o.class,
+	end := func() {
+		q.report(s, transition.OutageEnded{
+			At: at(t), Service: s.name, Lasted: t.Sub(o.down), AtLeast: max(earliest.Sub(o.down), 0), AtMost: t.Sub(cmp.Or(o.earliest, o.down)), Cause: o.cause, Class: o.class,
+		})
 	}
-	if !o.undecided && !o.found {
-		q.report(s, *o.ended)
+	switch {
+	case o.begins != nil:
+		o.begins.after = append(o.begins.after, end)
+	case !o.found:
+		end()
 	}
 }
 

@@ -37,30 +37,21 @@ func (q *workloads) ask(o *outage, due time.Time) {
 		if !s.current || !o.isOngoing() {
 			return
 		}
-		if q.answer(o, due) {
-			q.report(s, transition.OutageWaits{At: at(due), Service: s.name, Wait: o.wait})
+		if is, last := q.waitIn(o), o.wait; !is.Same(last) {
+			if is.Since.Before(o.since) {
+				is.Since = o.since
+			}
+			switch {
+			case last.Kind == is.Kind && last.UID == is.UID:
+				is.Since = last.Since // only the reason has changed
+			case last.Kind != "" && !is.Since.After(last.Since):
+				is.Since = due
+			}
+			o.wait = is
+			q.report(s, transition.OutageWaits{At: at(due), Service: s.name, Wait: is})
 		}
 		q.ask(o, o.nextQuestion(due))
 	})
-}
-
-// answer finds out what a Service waits for, and reports whether that has changed.
-func (q *workloads) answer(o *outage, t time.Time) bool {
-	is, last := q.waitIn(o), o.wait
-	if is.Same(last) {
-		return false
-	}
-	if is.Since.Before(o.since) {
-		is.Since = o.since
-	}
-	switch {
-	case last.Kind == is.Kind && last.UID == is.UID:
-		is.Since = last.Since // only the reason has changed
-	case last.Kind != "" && !is.Since.After(last.Since):
-		is.Since = t
-	}
-	o.wait = is
-	return true
 }
 
 // waitIn returns what a Service waits for. It returns the last answer if it does not know.

@@ -70,7 +70,7 @@ func (x *Services) replace(u *update, h *source, held []event.Address) {
 		x.settleUpdate(u)
 	}
 	x.countManual(u, h, held)
-	x.settleSome(u.lost, false)
+	x.settleCertain(u.lost)
 	x.mark(u.service, u.at)
 }
 

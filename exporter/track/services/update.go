@@ -156,7 +156,7 @@ func (x *clients) settleUpdate(u *update) {
 	if u.readyBefore > 0 && s.count[ready] == 0 && !u.quiet && s.needsAddresses() {
 		x.beginOutage(s, u.at, u.lost)
 	}
-	x.settleSome(u.lost, false)
+	x.settleCertain(u.lost)
 	x.close(s, 0, u.at)
 	x.recoverIfReady(s)
 }
