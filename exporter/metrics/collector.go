@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,7 +29,12 @@ type Collector struct {
 	rows []row
 	// The following histograms are the rows that Observe fills.
 	intervals, unready, outages, propagations, stale row
+	// Observe also counts the propagations of pods' readiness changes to their addresses. The slow ones took longer than slowAfter.
+	propagated, slow atomic.Uint64
 }
+
+// slowAfter is the time after which a propagation counts as slow. It is a bucket of the histogram of propagation times.
+const slowAfter = 5 * time.Second
 
 // NewCollector returns a collector for a tracker and its incidents. Each scrape calls now() to get the current time.
 func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() time.Time) *Collector {
@@ -72,6 +78,9 @@ func (c *Collector) Observe(x transition.Transition) {
 		}
 	case transition.AddressFollowedPod:
 		c.propagations.series.WithLabelValues(transition.Readiness(x.Ready)).Observe(x.Delay.Seconds())
+		if c.propagated.Add(1); x.Delay > slowAfter {
+			c.slow.Add(1)
+		}
 	case transition.PodReadyWasStale:
 		c.stale.series.WithLabelValues().Observe(x.Stale.Seconds())
 	}
@@ -79,16 +88,15 @@ func (c *Collector) Observe(x transition.Transition) {
 
 // snapshot is a copy of the tracker's data. While a scrape writes this copy, the tracker is not locked.
 type snapshot struct {
-	grace        controlplane.Setting
-	source       string
-	nodes        []nodes.Node
-	services     []services.Service
-	outages      []services.OutageStart
-	propagations services.Propagations
-	namespaces   []pods.Namespace
-	misreported  []pods.Misreported
-	watches      []watches.Watch
-	standings    ledger.Standings
+	grace       controlplane.Setting
+	source      string
+	nodes       []nodes.Node
+	services    []services.Service
+	outages     []services.OutageStart
+	namespaces  []pods.Namespace
+	misreported []pods.Misreported
+	watches     []watches.Watch
+	standings   ledger.Standings
 }
 
 // snapshot copies the tracker's current data into s. It reuses the memory of s.
@@ -98,7 +106,6 @@ func (c *Collector) snapshot(s *snapshot) {
 	s.nodes = c.tracker.Nodes(now, s.nodes[:0])
 	s.services = c.tracker.Services(now, s.services[:0])
 	s.outages = c.tracker.OutageStarts(now, s.outages[:0])
-	s.propagations = c.tracker.Propagations(now)
 	s.namespaces = c.tracker.Namespaces(now, s.namespaces[:0])
 	s.misreported = c.tracker.Misreported(now, s.misreported[:0])
 	s.watches = c.tracker.Watches(now, s.watches[:0])

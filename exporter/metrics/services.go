@@ -141,12 +141,12 @@ func (c *Collector) writerRows() []row {
 		staleReadds(service),
 		c.propagations,
 		single(counter("kubeflap_endpoints_propagations_total",
-			"Readiness changes of pods that reached the addresses of a Service.", always), func(to *Scrape, now *snapshot) {
-			to.sample(float64(now.propagations.All))
+			"Readiness changes of pods that reached the addresses of a Service.", always), func(to *Scrape, _ *snapshot) {
+			to.sample(float64(c.propagated.Load()))
 		}),
 		single(counter("kubeflap_endpoints_propagations_slow_total",
-			"Readiness changes of pods that took longer than 5 s to reach the addresses of a Service.", always), func(to *Scrape, now *snapshot) {
-			to.sample(float64(now.propagations.Slow))
+			"Readiness changes of pods that took longer than 5 s to reach the addresses of a Service.", always), func(to *Scrape, _ *snapshot) {
+			to.sample(float64(c.slow.Load()))
 		}),
 		{Metric: gauge("kubeflap_service_info",
 			"Constant 1. The labels show the Service's type, whether the Service has a selector, and the source of its addresses.", perService, "namespace", "service", "type", "selector", "source"), collect: func(to *Scrape, now *snapshot) {

@@ -47,11 +47,6 @@ func (t *Tracker) OutageStarts(at time.Time, into []services.OutageStart) []serv
 	return asOf(t, at, func() []services.OutageStart { return t.services.OutageStarts(into) })
 }
 
-// Propagations counts the propagations of pods' readiness changes to their addresses.
-func (t *Tracker) Propagations(at time.Time) services.Propagations {
-	return asOf(t, at, t.services.Propagations)
-}
-
 // Watches appends the state of each resource's watch to the given slice and returns the extended slice.
 func (t *Tracker) Watches(at time.Time, into []watches.Watch) []watches.Watch {
 	return asOf(t, at, func() []watches.Watch { return t.watches.All(into) })

@@ -37,10 +37,7 @@ const bounceWindow = 2 * time.Minute
 type ByWindow [transition.NumWindows]uint64
 
 // clients simulates the clients of all Services.
-type clients struct {
-	losses
-	propagations Propagations
-}
+type clients struct{ losses }
 
 // recent is the recent past of an address.
 type recent struct {

@@ -106,7 +106,6 @@ func (x *Services) StartCounting() {
 			}
 		}
 	}
-	x.propagations = Propagations{}
 }
 
 func (x *Services) read(s *service) Service {
