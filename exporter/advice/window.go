@@ -116,16 +116,3 @@ func the(bounces int) string {
 	}
 	return fmt.Sprintf("the %d bounces", bounces)
 }
-
-// WindowAdvice returns what `kubeflap advise` adds to the advice on in-place updates. It is empty if clients made no
-// stale re-adds.
-func WindowAdvice(windows []Window) string {
-	switch i := hidingWindow(windows, staleReadds); {
-	case i == 0:
-		return ""
-	case i == len(windows):
-		return fmt.Sprintf("; batching updates for %s does not avoid the stale re-adds", windows[i-1].Length)
-	default:
-		return fmt.Sprintf(". Until then, set %s of the kube-controller-manager to %s, or let the clients of the Endpoints batch updates for %s. Either would have avoided the stale re-adds", batchPeriods, windows[i].Length, windows[i].Length)
-	}
-}

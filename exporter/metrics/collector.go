@@ -51,13 +51,13 @@ func (c *Collector) Gather() ([]*dto.MetricFamily, error) {
 	return page.Gather()
 }
 
-// Intervals returns the histogram of heartbeat intervals.
-func (c *Collector) Intervals() *dto.Histogram {
+// Intervals returns the number of heartbeat intervals.
+func (c *Collector) Intervals() uint64 {
 	var m dto.Metric
 	if h, ok := c.intervals.series.WithLabelValues().(prometheus.Metric); ok {
 		_ = h.Write(&m) // only fails for invalid labels
 	}
-	return m.Histogram
+	return m.Histogram.GetSampleCount()
 }
 
 // Observe adds the durations of a transition to the histograms.

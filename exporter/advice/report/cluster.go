@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
@@ -27,8 +25,8 @@ type cluster struct {
 	// now is the time of the newest event.
 	now   time.Time
 	nodes []node
-	// intervals is the histogram of all heartbeat intervals since kubeflap started.
-	intervals  *dto.Histogram
+	// intervals is the number of all heartbeat intervals since kubeflap started.
+	intervals  uint64
 	services   []services.Service
 	namespaces []pods.Namespace
 	// flags holds other flags of the kube-controller-manager.
@@ -43,9 +41,9 @@ type node struct {
 	silences []silence.Sum
 }
 
-// Of returns the advice for a cluster as of t. The histogram counts the heartbeat intervals. The table compares grace
-// periods. Of returns an error if kubeflap has not listed all of the cluster's objects.
-func Of(t time.Time, tracker *track.Tracker, incidents *correlate.Log, intervals *dto.Histogram, table controlplane.Table) (Report, error) {
+// Of returns the advice for a cluster as of t. The parameter intervals is the number of heartbeat intervals. The table
+// compares grace periods. Of returns an error if kubeflap has not listed all of the cluster's objects.
+func Of(t time.Time, tracker *track.Tracker, incidents *correlate.Log, intervals uint64, table controlplane.Table) (Report, error) {
 	c := cluster{
 		grace: incidents.GracePeriod(t), intervals: intervals, services: tracker.Services(t, nil), namespaces: tracker.Namespaces(t, nil),
 		flags: tracker.ManagerFlags(),
@@ -84,19 +82,6 @@ func nodesOf(t time.Time, tracker *track.Tracker, incidents *correlate.Log) (all
 	return all
 }
 
-// windows returns the stale re-adds of clients in a namespace, by batching window.
-func (c *cluster) windows(namespace string) []advice.Window {
-	all := advice.NewWindows()
-	for _, x := range c.services {
-		for i := range all {
-			if x.Namespace == namespace {
-				all[i].StaleReadds += int(x.StaleReadds[i])
-			}
-		}
-	}
-	return all[:]
-}
-
 // renewals returns the number of renewals that fit into the grace period.
 func renewals(g advice.GracePeriod) int { return int(g.Period / g.LongestOnTime()) }
 
@@ -105,35 +90,9 @@ func (c *cluster) summary() Heartbeats {
 	for _, n := range c.nodes {
 		longest = max(longest, n.LongestInterval)
 	}
-	h := Heartbeats{
+	return Heartbeats{
 		Nodes: len(c.nodes), Grace: g.Period.Seconds(), GraceSource: string(c.graceSource),
-		Observed: c.intervals.GetSampleCount(), Typical: rounded(min(median(c.intervals), longest).Seconds()), Longest: rounded(longest.Seconds()),
+		Observed: c.intervals, Longest: rounded(longest.Seconds()),
 		Renewals: renewals(g), Expected: g.Interval.Seconds(), Recommended: g.Recommended().Seconds(), LeaseWrites: float64(len(c.nodes)) / g.Interval.Seconds(),
 	}
-	if longest > 0 {
-		h.Margin = rounded(g.Period.Seconds() / longest.Seconds())
-	}
-	return h
-}
-
-// sameWithin is the interval in seconds within which two heartbeats count as one. A kubelet reports a changed node
-// status and renews its Lease at nearly the same time.
-const sameWithin = 1
-
-// median returns the median of the intervals longer than one second. It interpolates linearly within a bucket, as
-// histogram_quantile does.
-func median(h *dto.Histogram) time.Duration {
-	var bound, rank float64
-	var count uint64
-	for _, b := range h.GetBucket() {
-		upper, n := b.GetUpperBound(), b.GetCumulativeCount()
-		if upper <= sameWithin {
-			rank = float64(h.GetSampleCount()+n) / 2
-		} else if n > count && float64(n) >= rank {
-			share := (rank - float64(count)) / float64(n-count)
-			return inSeconds(bound + share*(upper-bound))
-		}
-		bound, count = upper, n
-	}
-	return 0
 }

@@ -2,12 +2,9 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -18,7 +15,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
-	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -31,18 +27,6 @@ const (
 
 var now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// seen returns a histogram of intervals of 10 s.
-func seen(intervals uint64) *dto.Histogram {
-	h := &dto.Histogram{SampleCount: &intervals}
-	for _, b := range []struct {
-		bound float64
-		count uint64
-	}{{1, 0}, {9.5, 0}, {10.5, intervals}, {60, intervals}, {120, intervals}} {
-		h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: &b.bound, CumulativeCount: &b.count})
-	}
-	return h
-}
-
 // clusterOf returns a cluster with a known grace period, enough observed intervals, and what kubeflap decided about them:
 // late nodes have just been silent through their own fault.
 func clusterOf(grace time.Duration, longest ...time.Duration) cluster {
@@ -52,7 +36,7 @@ func clusterOf(grace time.Duration, longest ...time.Duration) cluster {
 			g.Longest = max(g.Longest, l)
 		}
 	}
-	c := cluster{grace: g, graceSource: controlplane.SourceControllerManager, now: now, intervals: seen(1000)}
+	c := cluster{grace: g, graceSource: controlplane.SourceControllerManager, now: now, intervals: 1000}
 	for i, l := range longest {
 		own := silence.Sum{Verdict: verdict.Node, Reason: verdict.Slow, Count: 1, Last: c.now, Longest: l}
 		switch {
@@ -238,42 +222,25 @@ func TestInPlaceUpdates(t *testing.T) {
 		x.Losses[cause.InPlaceUpdate] = 4
 		return []services.Service{x}
 	}
-	type byWindow = [transition.NumWindows]uint64
 	web, updates := lost("shop"), pods.Counts{InPlaceUpdates: 4}
 	for _, c := range []struct {
 		name   string
 		n      pods.Counts
 		hit    []services.Service
-		readds byWindow
 		advice string
 	}{
-		{"pods without a gate get one", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4}, web, byWindow{}, "give these pods a readiness gate"},
-		{"a gate is turned too late", updates, web, byWindow{}, "set their readiness gate to False before"},
-		{"restarts that no Endpoints show", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, byWindow{}, "give these pods"},
-		{"no window hides stale re-adds", updates, web, byWindow{4, 4, 3, 2}, "batching updates for 10s does not avoid the stale re-adds"},
-		{
-			"a window hides stale re-adds, and the controllers' batching comes first", updates, web,
-			byWindow{3, 2},
-			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s, or " +
-				"let the clients of the Endpoints batch updates for 5s. Either would have avoided the stale re-adds",
-		},
-		{
-			"a shorter window that hides them by chance is not recommended", updates, web,
-			byWindow{0, 2, 1, 0},
-			"batch updates for 10s. Either would have avoided the stale re-adds",
-		},
-		{"updates that a gate hid", updates, nil, byWindow{}, ""},
-		{"losses in another namespace", updates, lost("other"), byWindow{}, ""},
+		{"pods without a gate get one", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4}, web, "give these pods a readiness gate"},
+		{"a gate is turned too late", updates, web, "set their readiness gate to False before"},
+		{"restarts that no Endpoints show", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, "give these pods"},
+		{"updates that a gate hid", updates, nil, ""},
+		{"losses in another namespace", updates, lost("other"), ""},
 	} {
 		var want []string
 		if c.advice != "" {
 			want = []string{"warning inplace_updates ... " + c.advice}
 		}
 		check(t, c.name, but(clusterOf(50*s, ok), func(x *cluster) {
-			x.services, x.namespaces = slices.Clone(c.hit), []pods.Namespace{{Name: "shop", Counts: c.n}}
-			if len(x.services) > 0 {
-				x.services[0].StaleReadds = c.readds
-			}
+			x.services, x.namespaces = c.hit, []pods.Namespace{{Name: "shop", Counts: c.n}}
 		}), want...)
 	}
 }
@@ -317,7 +284,7 @@ func TestProfilesCostByTheNumberOfNodes(t *testing.T) {
 // TestTextWithoutAnInterval checks that an interval that has not ended does not count as observed.
 func TestTextWithoutAnInterval(t *testing.T) {
 	c := clusterOf(40*s, 4*s)
-	c.intervals = seen(0)
+	c.intervals = 0
 	var text strings.Builder
 	WriteText(&text, given(c))
 	if want := "1 node, grace period 40s, no complete heartbeat interval observed\n"; !strings.HasPrefix(text.String(), want) {

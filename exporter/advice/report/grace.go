@@ -13,7 +13,7 @@ const fewest = 3
 
 // fewHeartbeats returns a note if there are not enough intervals to judge the grace period.
 func (c *cluster) fewHeartbeats() []Recommendation {
-	intervals, nodes := c.intervals.GetSampleCount(), len(c.nodes)
+	intervals, nodes := c.intervals, len(c.nodes)
 	if intervals >= uint64(fewest*nodes) && nodes > 0 {
 		return nil
 	}

@@ -32,10 +32,7 @@ type Heartbeats struct {
 	GraceSource string  `json:"grace_period_source"`
 	// Observed is the number of intervals for which kubeflap saw both the first and the second heartbeat.
 	Observed uint64  `json:"intervals_observed"`
-	Typical  float64 `json:"typical_interval_seconds"`
 	Longest  float64 `json:"longest_interval_seconds"`
-	// Margin is the grace period divided by the longest interval.
-	Margin float64 `json:"margin"`
 	// Renewals is the number of Lease renewals that fit into the grace period. A kubelet can miss all but one of them.
 	Renewals int `json:"renewals_in_grace_period"`
 	// Expected is the expected heartbeat interval. Recommended is the grace period to set.

@@ -52,7 +52,7 @@ func (c *cluster) inPlaceRecommendations() (all []Recommendation) {
 		}
 		hit := slices.DeleteFunc(slices.Clone(c.services), func(s services.Service) bool { return s.Namespace != n.Name || inPlaceLosses(s) == 0 })
 		if len(hit) > 0 || n.SilentRestarts > 0 {
-			all = append(all, inPlace(n, hit, c.windows(n.Name)))
+			all = append(all, inPlace(n, hit))
 		}
 	}
 	return all
@@ -61,7 +61,7 @@ func (c *cluster) inPlaceRecommendations() (all []Recommendation) {
 // inPlaceLosses returns the number of ready addresses that the Service lost to in-place updates.
 func inPlaceLosses(s services.Service) int { return int(s.Losses[cause.InPlaceUpdate]) }
 
-func inPlace(n pods.Namespace, hit []services.Service, windows []advice.Window) Recommendation {
+func inPlace(n pods.Namespace, hit []services.Service) Recommendation {
 	observed := []string{fmt.Sprintf("%s in running pods", phrase.Count(int(n.InPlaceUpdates), "image change", "image changes"))}
 	for _, s := range hit {
 		observed = append(observed, fmt.Sprintf("%s lost %s because of these changes", s.Name, phrase.Count(inPlaceLosses(s), "ready address", "ready addresses")))
@@ -82,6 +82,5 @@ func inPlace(n pods.Namespace, hit []services.Service, windows []advice.Window) 
 	for _, s := range hit {
 		x.Services = append(x.Services, s.Name)
 	}
-	x.Advice += advice.WindowAdvice(windows)
 	return x
 }

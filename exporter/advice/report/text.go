@@ -19,8 +19,7 @@ func WriteText(out io.Writer, r Report) {
 	if h.Observed == 0 {
 		fmt.Fprintf(out, "no complete heartbeat interval observed\n") // the longest interval may be incomplete
 	} else {
-		fmt.Fprintf(out, "%s observed: longest %s, typical %s\n",
-			phrase.Count(int(h.Observed), "heartbeat interval", "heartbeat intervals"), orUnknown(h.Longest), orUnknown(h.Typical))
+		fmt.Fprintf(out, "%s observed, the longest %s\n", phrase.Count(int(h.Observed), "heartbeat interval", "heartbeat intervals"), orUnknown(h.Longest))
 	}
 	for _, x := range r.Recommendations {
 		// A recording may contain any names.
