@@ -20,8 +20,6 @@ const (
 	// KindControllerManager means that the node controller set nodes with punctual heartbeats to Unknown, or left
 	// silent nodes Ready.
 	KindControllerManager
-	// KindClocks means that the clocks of several nodes were set back together.
-	KindClocks
 	KindWorkload
 	KindService
 )
@@ -38,11 +36,6 @@ type Subject struct {
 // ControlPlaneSubject returns the subject for nodes that fell silent together.
 func ControlPlaneSubject() Subject {
 	return Subject{Kind: KindControlPlane, Name: "control plane", Cause: cause.NodeHeartbeatLost}
-}
-
-// ClocksSubject returns the subject for nodes whose clocks were set back together.
-func ClocksSubject() Subject {
-	return Subject{Kind: KindClocks, Name: "clocks", Cause: cause.NodeHeartbeatLost}
 }
 
 // ServiceSubject returns the subject for an incident of a Service with the given cause.
@@ -71,8 +64,6 @@ func (s Subject) Key() string {
 		return "grace period"
 	case KindControllerManager:
 		return "controller manager"
-	case KindClocks:
-		return "clocks"
 	}
 	return string(s.Scope()) + "/" + s.Namespace + "/" + s.Name + "/" + s.Cause.String()
 }

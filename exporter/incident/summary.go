@@ -57,8 +57,6 @@ func (f *Facts) happenedToNodes(x *Incident, g advice.GracePeriod, now time.Time
 		return f.happenedToNode(x, longest+grace, now)
 	case nodes <= 1:
 		return f.happenedToNode(x, "", now)
-	case f.Silences.ClocksSetBack():
-		return "the clocks of " + phrase.CountOf(nodes, f.KnownNodes, "nodes") + " were set back, so the node controller ignored their heartbeats" + f.turnedText(x)
 	}
 	s := phrase.CountOf(nodes, f.KnownNodes, "nodes") + " fell silent"
 	if f.Kind == KindControlPlane && x.Verdict != verdict.Node {

@@ -115,17 +115,6 @@ func (h *Store) AfterOrLasting(t time.Time) List {
 // All returns all silences in which nodes were lost, sorted by start.
 func (h *Store) All() List { return h.lost }
 
-// SetBackTogether returns silences of nodes whose clocks were set back. The silences began after t, and within one
-// interval of each other. These nodes probably use the same wrong time source. The result is nil for fewer than two
-// nodes.
-func (h *Store) SetBackTogether(t time.Time) List {
-	all := ByBegan(h.lost.Filter(func(s *Silence) bool { return s.ClockBack > 0 && s.Began.After(t) }))
-	if all = LargestGroup(all, all, h.Settings.Undisturbed()); len(all) > 1 {
-		return all
-	}
-	return nil
-}
-
 // Seen returns the number of unexplained silences that count for their rate in a cluster with the given number of
 // nodes, and the observed time, summed over all nodes. It omits silences that began before kubeflap started watching. It
 // also omits silences that began in the last hour, because their verdicts may still change.

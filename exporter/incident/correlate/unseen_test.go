@@ -71,10 +71,6 @@ func TestWhatKubeflapDidNotSee(t *testing.T) {
 		{"the clock was set back", func(s *scenario) {
 			s.at(41).sees(transition.ClockSetBack{OfNode: s.on("node-0"), By: 2 * time.Minute})
 		}, "node", "The clock of node node-0 was set back by 2m,"},
-		{"two clocks were set back", func(s *scenario) {
-			s.at(41).sees(transition.ClockSetBack{OfNode: s.on("node-0"), By: time.Hour}).at(43).misses(40, "node-1")
-			s.sees(transition.ClockSetBack{OfNode: s.on("node-1"), By: time.Hour})
-		}, "node", "The clocks of 2 of 9 nodes were set back"},
 		{"the node controller leaves silent nodes Ready", func(s *scenario) {
 			s.at(60).sees(transition.NodeNotMarked{OfNode: s.on("node-0"), Silence: time.Minute, Certain: true})
 			s.at(300).misses(40, "node-1").at(320).sees(transition.NodeNotMarked{OfNode: s.on("node-1"), Silence: time.Minute, Certain: true})

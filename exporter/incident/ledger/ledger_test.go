@@ -24,8 +24,8 @@ func TestEveryIDIsKept(t *testing.T) {
 		all, ids = append(all, r), append(ids, r.id)
 	}
 	half := len(all) / 2
-	clocks := s.Merge(all[half:], incident.ClocksSubject(), zero)
-	s.Merge(append(all[:half:half], clocks), incident.ControlPlaneSubject(), zero)
+	manager := s.Merge(all[half:], incident.Subject{Kind: incident.KindControllerManager, Cause: cause.NodeHeartbeatLost}, zero)
+	s.Merge(append(all[:half:half], manager), incident.ControlPlaneSubject(), zero)
 	for _, id := range ids {
 		if x, ok := NewReader(s).Incident(zero, id); !ok || x.ID != ids[0] {
 			t.Errorf("%s belongs to %q", id, x.ID)

@@ -49,7 +49,6 @@ func TestTheRemedyFollowsTheVerdictWhateverTheKind(t *testing.T) {
 		"node": {Kind: incident.KindNode, Name: "node-1", Cause: cause.NodeHeartbeatLost}, "control plane": incident.ControlPlaneSubject(),
 		"grace period":       {Kind: incident.KindGracePeriod, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost},
 		"controller manager": {Kind: incident.KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost},
-		"clocks":             incident.ClocksSubject(),
 	}
 	for kind, subject := range kinds {
 		for v, own := range names {

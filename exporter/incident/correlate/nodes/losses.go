@@ -68,7 +68,6 @@ func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	}
 	if r.Kind == incident.KindNode {
 		l.mergeIfShared(t, near)
-		l.mergeClocks(t)
 		early := l.Silences.AfterOrLasting(t.Add(-time.Hour)).MarkedTooEarly(l.Silences.Settings.Period, l.Silences.Settings.Undisturbed(), t)
 		l.merge(early, incident.Subject{Kind: incident.KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost}, t)
 		r = r.Root()
@@ -98,8 +97,6 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 		s.Kind, s.Name = incident.KindControllerManager, "kube-controller-manager"
 	case short:
 		s.Kind, s.Name = incident.KindGracePeriod, "kube-controller-manager"
-	case n.silence != nil && n.silence.ClockBack > 0 && !l.lost.Before(lately) && l.Find(incident.ClocksSubject(), t) != nil:
-		s = incident.ClocksSubject()
 	case gap > 0 && !x.Found && n.silence != nil && n.silence.Ended.IsZero():
 		if near, ok := l.ControlPlaneNear(n.silence.Began, t); ok {
 			s = near
@@ -154,11 +151,6 @@ func (l *Nodes) mergeIfShared(t, near time.Time) {
 		s, _ := l.ControlPlaneNear(together[0].Began, t)
 		l.merge(together, s, t)
 	}
-}
-
-// mergeClocks merges incidents of single nodes whose clocks were set back together.
-func (l *Nodes) mergeClocks(t time.Time) {
-	l.merge(l.Silences.SetBackTogether(t.Add(-l.Silences.Settings.CommonCauseWindow()-ledger.Quiet)), incident.ClocksSubject(), t)
 }
 
 // merge merges incidents of single nodes into one. The parameter `shared` holds their silences, which have a common

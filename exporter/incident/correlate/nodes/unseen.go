@@ -68,7 +68,6 @@ func (l *Nodes) clockSetBack(x transition.ClockSetBack) {
 	l.Silences.ClockSetBack(x.Node, x.By)
 	if s := n.silence; s != nil && s.Ended.IsZero() {
 		s.ClockBack = x.By
-		l.mergeClocks(x.Time)
 	}
 }
 
