@@ -4,32 +4,25 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-const (
-	// revisableFor is the time for which a verdict can be revised after the silence has ended.
-	revisableFor = time.Hour
-	// maxRevisable is the maximum number of silences per node whose verdicts can still be revised.
-	maxRevisable = 10
-)
-
-// node holds the silences of a node.
+// node holds what Starts reports of a node, and the silences that a later report of the node may explain.
 type node struct {
-	// The list revisable holds the silences whose verdicts can still be revised, sorted by time. The list older counts
-	// all older silences.
-	revisable List
-	older     []Sum
+	// The field newest is the node's newest silence, and lost the newest one in which the node was lost. They are nil if
+	// there is none.
+	newest, lost *Silence
 	// The field gone is the time of the Node's deletion, or zero.
 	gone time.Time
 	// The field until holds the time until which Starts reports each class. It is zero if the class never held.
 	until [verdict.NumClasses]time.Time
 }
 
-// Sum counts the silences of one node that have the given verdict and reason.
+// Sum counts the silences of one node that have the given verdict and reason, over the last day.
 type Sum struct {
 	Node    string
 	Verdict verdict.Verdict
@@ -64,14 +57,10 @@ func (h *Store) endedBy(name string, t time.Time, shown time.Duration) *Silence 
 		return x
 	}
 	n := h.nodes[name]
-	if n == nil || len(n.revisable) == 0 || !n.gone.IsZero() {
+	if n == nil || n.newest == nil || !n.gone.IsZero() || !n.newest.Ended.IsZero() && t.Sub(n.newest.Ended) > shown {
 		return nil
 	}
-	x := n.revisable[len(n.revisable)-1]
-	if !x.Ended.IsZero() && t.Sub(x.Ended) > shown {
-		return nil
-	}
-	return x
+	return n.newest
 }
 
 // NodeRemoved forgets a Node that was deleted at t.
@@ -84,8 +73,8 @@ func (h *Store) NodeRemoved(name string, t time.Time) {
 
 // NodeRebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
 func (h *Store) NodeRebooted(name string, t time.Time) *Silence {
-	for _, x := range h.of(name).revisable {
-		x.MayBeReboot = x.MayBeReboot || t.Sub(x.Ended) <= rebootShown
+	for _, x := range h.arrived {
+		x.MayBeReboot = x.MayBeReboot || x.Node == name && t.Sub(x.Ended) <= rebootShown
 	}
 	x := h.endedBy(name, t, rebootShown)
 	if x != nil {
@@ -105,59 +94,13 @@ func (h *Store) KubeletUpgraded(name string, t time.Time) *Silence {
 	return x
 }
 
-func (n *node) add(x *Silence, h *Store) {
-	if n.revisable = append(n.revisable, x); len(n.revisable) > maxRevisable {
-		n.fold(1, h)
-	}
-}
-
-// fold removes the given number of silences from n.revisable, oldest first, and adds them to the counts in n.older. The
-// verdicts of these silences are then final.
-func (n *node) fold(some int, h *Store) {
-	for _, x := range n.revisable[:some] {
-		n.older = h.counted(n.older, x, (*Judgement).Reviewed, x.Ended)
-	}
-	n.revisable = slices.Delete(n.revisable, 0, some)
-}
-
-// Sweep drops the silences whose verdicts can no longer be revised, and keeps only their counts. It forgets deleted Nodes
-// that have nothing to report.
+// Sweep forgets the nodes that have nothing to report.
 func (h *Store) Sweep(t time.Time) {
 	h.classify(t)
-	for name, n := range h.nodes {
-		some := slices.IndexFunc(n.revisable, func(x *Silence) bool { return x.Ended.IsZero() || t.Sub(x.Ended) <= revisableFor })
-		if some < 0 {
-			some = len(n.revisable)
-		}
-		n.fold(some, h)
+	maps.DeleteFunc(h.nodes, func(_ string, n *node) bool {
 		isReported := slices.ContainsFunc(n.until[:], t.Before) || t.Sub(n.gone) <= deletedShown
-		if !isReported && (!n.gone.IsZero() || len(n.revisable)+len(n.older) == 0) {
-			delete(h.nodes, name)
-		}
-	}
-}
-
-// counted adds a silence to the counts of its node. It does not add silences that are explained and were shorter than
-// the grace period.
-func (h *Store) counted(all []Sum, x *Silence, of func(*Judgement) verdict.Verdict, now time.Time) []Sum {
-	if x.Judgement == nil || x.Short && x.Explained() {
-		return all
-	}
-	ended, v, length := cmp.Or(x.Ended, now), of(x.Judgement), time.Duration(0)
-	if x.IsMeasured() {
-		length = x.Lasted(now)
-	}
-	reason := x.reason(v, ended, h.Settings.Undisturbed())
-	i := slices.IndexFunc(all, func(y Sum) bool { return y.Verdict == v && y.Reason == reason })
-	if i < 0 {
-		return append(all, Sum{x.Node, v, reason, 1, ended, length})
-	}
-	all[i].Count++
-	all[i].Longest = max(all[i].Longest, length)
-	if ended.After(all[i].Last) {
-		all[i].Last = ended
-	}
-	return all
+		return !isReported && (!n.gone.IsZero() || n.newest == nil || !n.newest.IsOngoing() && t.Sub(n.newest.Ended) > rebootShown)
+	})
 }
 
 // reason returns a more precise reason than the verdict v about a silence. Up to the length undisturbed, nothing is unusual.
@@ -183,21 +126,32 @@ func (s *Silence) reason(v verdict.Verdict, ended time.Time, undisturbed time.Du
 	return verdict.Slow
 }
 
-// Sums returns the counts of silences by node, verdict and reason.
+// Sums returns the counts of the silences of the last day by node, verdict and reason. It omits those of deleted Nodes, and
+// those that are explained and were shorter than the grace period.
 func (h *Store) Sums(now time.Time) (all []Sum) {
-	for _, name := range slices.Sorted(maps.Keys(h.nodes)) {
-		n := h.nodes[name]
-		if !n.gone.IsZero() {
+	at := map[Sum]int{}
+	for _, x := range slices.Concat(h.lost, h.arrived.Filter(func(x *Silence) bool { return x.Short })) {
+		ended := cmp.Or(x.Ended, now)
+		if x.Judgement == nil || x.IsDeleted() || x.Short && x.Explained() || now.Sub(ended) > remembered {
 			continue
 		}
-		sums := slices.Clone(n.older)
-		for _, x := range n.revisable {
-			sums = h.counted(sums, x, (*Judgement).Verdict, now)
+		v := x.Judgement.Verdict()
+		of := Sum{Node: x.Node, Verdict: v, Reason: x.reason(v, ended, h.Settings.Undisturbed())}
+		i, known := at[of]
+		if !known {
+			i = len(all)
+			at[of], all = i, append(all, of)
 		}
-		slices.SortFunc(sums, func(a, b Sum) int {
-			return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.Reason, b.Reason))
-		})
-		all = append(all, sums...)
+		sum := &all[i]
+		if sum.Count++; x.IsMeasured() {
+			sum.Longest = max(sum.Longest, x.Lasted(now))
+		}
+		if ended.After(sum.Last) {
+			sum.Last = ended
+		}
 	}
+	slices.SortFunc(all, func(a, b Sum) int {
+		return cmp.Or(strings.Compare(a.Node, b.Node), cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.Reason, b.Reason))
+	})
 	return all
 }

@@ -50,33 +50,22 @@ func TestSilencesFollowTheVerdictOfTheirIncident(t *testing.T) {
 	}
 }
 
-func TestSilencesAreRememberedForAsLongAsTheNodeExists(t *testing.T) {
+func TestSilencesOfTheLastDayCount(t *testing.T) {
 	h := known()
-	for i := range 3 * maxRevisable {
-		h.silent(float64(100*i), float64(100*i+60), NewJudgement(verdict.SharedPath))
+	for i := range 30 {
+		h.silent(float64(3600*i), float64(3600*i+60), NewJudgement(verdict.SharedPath))
 	}
-	for hour := range 100 * 24 {
-		h.Sweep(at(3600 * float64(hour)))
+	if got := h.text(29*3600 + 60); got != "shared_path 24 104460" {
+		t.Errorf("after 30 hours: %q", got)
 	}
-	if got := h.text(1e7); got != "shared_path 30 2960" || len(h.nodes["node-1"].revisable) > 0 {
-		t.Errorf("after 100 days: %q, and %d may be revised", got, len(h.nodes["node-1"].revisable))
+	h.Sweep(at(40 * 3600))
+	if got := h.text(40 * 3600); got != "shared_path 14 104460" || len(h.nodes) > 0 {
+		t.Errorf("ten hours later: %q, and %d nodes are kept", got, len(h.nodes))
 	}
-	h.NodeRemoved("node-1", at(0))
-	if got := h.text(1e7); got != "" {
-		t.Errorf("of a Node that was deleted: %q", got)
-	}
-}
-
-func TestItDoesNotMatterWhenSomebodyAsks(t *testing.T) {
-	h, incident := known(), NewJudgement(verdict.Node)
-	h.silent(0, 60, incident)
-	incident.Ask(verdict.Undecided)
-	if got := h.text(100); got != "undecided 1 60" {
-		t.Errorf("asked: %q", got)
-	}
-	h.Sweep(at(7200))
-	if got := h.text(7200); got != "node slow 1 60" {
-		t.Errorf("two hours later: %q, want the verdict of the last review", got)
+	h.silent(41*3600, 0, NewJudgement(verdict.Node)).Ended = time.Time{}
+	h.Sweep(at(90 * 3600))
+	if got := h.text(90 * 3600); got != "node down 1 324000" || len(h.nodes) != 1 {
+		t.Errorf("as long as a silence is ongoing: %q, and %d nodes are kept", got, len(h.nodes))
 	}
 }
 

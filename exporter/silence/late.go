@@ -47,13 +47,13 @@ func (h *Store) ClockSetBack(node string, by time.Duration) {
 func (h *Store) Arrived(name string, t time.Time, interval time.Duration, nodes int) {
 	h.Nodes = nodes
 	n := h.of(name)
-	x := n.lost()
+	x := n.lost
 	if x == nil || !x.Ended.Equal(t) {
 		if x = h.late[name]; x == nil {
 			return // kubeflap may have missed heartbeats during the interval
 		}
 		x.Began, x.Ended = t.Add(-interval), t
-		n.add(x, h)
+		n.newest = x
 	}
 	h.arrived = append(h.arrived, x)
 	old := t.Add(-lateRemembered)

@@ -34,7 +34,7 @@ func (h *Store) Starts(t time.Time) (all []Start) {
 		for class, until := range n.until {
 			switch {
 			case verdict.Class(class) == is:
-				all = append(all, Start{name, is, n.lost().Began})
+				all = append(all, Start{name, is, n.lost.Began})
 			case t.Before(until):
 				all = append(all, Start{Node: name, Class: verdict.Class(class)})
 			}
@@ -49,26 +49,16 @@ func (h *Store) classify(t time.Time) {
 		if is := n.classAt(t, h.Settings.Period); is < verdict.ClassDeleted {
 			n.until[is] = t.Add(endShown)
 		}
-		if x := n.lost(); x != nil && !x.Ended.IsZero() && (x.Unseen || x.Ended.Sub(x.Began) > h.Settings.Period) {
+		if x := n.lost; x != nil && !x.Ended.IsZero() && (x.Unseen || x.Ended.Sub(x.Began) > h.Settings.Period) {
 			n.until[x.class()] = x.Ended.Add(endShown) // it may have been longer than the grace period between two calls only
 		}
 	}
 }
 
-// lost returns the newest silence in which the node was lost, or nil.
-func (n *node) lost() *Silence {
-	for _, x := range slices.Backward(n.revisable) {
-		if !x.Short {
-			return x
-		}
-	}
-	return nil
-}
-
 // classAt returns the class at t. It returns NumClasses if the silence has ended, or is not longer than the grace period.
 // If kubeflap cannot see the last heartbeat, the node controller has found the silence to be longer.
 func (n *node) classAt(t time.Time, period time.Duration) verdict.Class {
-	x, until := n.lost(), cmp.Or(n.gone, t)
+	x, until := n.lost, cmp.Or(n.gone, t)
 	switch {
 	case x == nil, !x.Ended.IsZero(), !x.Unseen && until.Sub(x.Began) <= period:
 		return verdict.NumClasses

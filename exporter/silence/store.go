@@ -70,7 +70,8 @@ func (s Settings) CommonCauseWindow() time.Duration {
 // Add adds a silence in which a node was lost.
 func (h *Store) Add(s *Silence) {
 	h.insert(s)
-	h.of(s.Node).add(s, h)
+	n := h.of(s.Node)
+	n.newest, n.lost = s, s
 }
 
 // insert adds a silence to the list lost. It removes silences that began more than 24 hours before the newest silence.
@@ -96,7 +97,8 @@ func (h *Store) Withdraw(name string, t time.Time) (lost List) {
 	did := func(x *Silence) bool { return x.Node == name && !x.Marked && (x.Ended.IsZero() || x.Ended.After(t)) }
 	lost = h.lost.Filter(did)
 	n := h.of(name)
-	h.lost, n.revisable, h.arrived = slices.DeleteFunc(h.lost, did), slices.DeleteFunc(n.revisable, did), slices.DeleteFunc(h.arrived, did)
+	n.newest, n.lost = nil, nil
+	h.lost, h.arrived = slices.DeleteFunc(h.lost, did), slices.DeleteFunc(h.arrived, did)
 	return lost
 }
 

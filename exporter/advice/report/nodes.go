@@ -19,8 +19,6 @@ const (
 	often = 3
 	// A late heartbeat within the grace period is recent for this time.
 	lately = 10 * time.Minute
-	// If the newest silence of a node is older than worthAction, the node only gets a note.
-	worthAction = 24 * time.Hour
 	// some is the maximum number of names in a text. The JSON contains all nodes.
 	some = 5
 )
@@ -79,10 +77,7 @@ var adviceOnNodes = []nodeAdvice{
 // nodeRecommendations returns the recommendations about nodes.
 func (c *cluster) nodeRecommendations() (all []Recommendation) {
 	for _, a := range adviceOnNodes {
-		nodes := c.nodesWith(a.verdict, a.reason)
-		isOld := func(n LateNode) bool { return c.now.Sub(n.Last) > worthAction }
-		all = append(all, c.recommend(a, "", slices.DeleteFunc(slices.Clone(nodes), isOld))...)
-		all = append(all, c.recommend(a, note, slices.DeleteFunc(nodes, func(n LateNode) bool { return !isOld(n) }))...)
+		all = append(all, c.recommend(a, c.nodesWith(a.verdict, a.reason))...)
 	}
 	return all
 }
@@ -121,13 +116,13 @@ func (c *cluster) nodesWith(v verdict.Verdict, reason verdict.Reason) (all []Lat
 	return all
 }
 
-// recommend returns the recommendation about some of the nodes of one kind, if there are any. Their severity overrides
-// that of the kind.
-func (c *cluster) recommend(a nodeAdvice, severity string, nodes []LateNode) []Recommendation {
+// recommend returns the recommendation about the nodes of one kind, if there are any.
+func (c *cluster) recommend(a nodeAdvice, nodes []LateNode) []Recommendation {
 	if len(nodes) == 0 {
 		return nil
 	}
-	if severity = cmp.Or(severity, a.severity); severity == "" {
+	severity := a.severity
+	if severity == "" {
 		if severity = warning; slices.ContainsFunc(nodes, func(n LateNode) bool { return n.missed }) {
 			severity = bad
 		}
