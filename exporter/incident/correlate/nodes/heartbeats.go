@@ -21,34 +21,24 @@ func (l *Nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 		}
 		return
 	}
-	before, s := x.Time.Add(-x.Interval), n.silence
-	lasts := s != nil && s.Ended.IsZero()
-	switch {
-	case x.Unwatched && lasts:
-		s.Began = before // of a node that was found lost, the offset of its clock is known now
-	case x.Unwatched:
-	case n.isSilent && !before.After(n.listed):
-		x.Interval = x.Time.Sub(n.lastHeartbeat) // the previous heartbeat (lastHeartbeat) is known only from a list
-	default:
-		if lasts && !before.After(s.Began) {
+	if s, before := n.silence, x.Time.Add(-x.Interval); s != nil && s.Ended.IsZero() {
+		switch {
+		case x.Unwatched:
+			s.Began = before // of a node that was found lost, the offset of its clock is known now
+		case !before.After(s.Began):
 			s.EndedBlind = false // kubeflap measured an interval that contains the silence
 		}
-		l.handleUnreportedHeartbeat(n, before)
 	}
 	l.handleHeartbeat(n, x.Time, x.Interval)
 }
 
-// handleUnreportedHeartbeat handles a heartbeat that the tracker may not have reported, because it did not know the
-// interval before the heartbeat. Such a heartbeat can end a silence.
-func (l *Nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
-	switch s := n.silence; {
-	case !n.isSilent || !t.After(n.lastHeartbeat):
-		n.endSilence(t)
-	case s != nil && s.EndedBlind:
-		l.handleHeartbeat(n, t, 0) // the node may have sent other heartbeats while the watch was broken
-	default:
-		l.handleHeartbeat(n, t, t.Sub(n.lastHeartbeat))
+// heartbeatsResumed handles a heartbeat after an interval that the tracker could not measure.
+func (l *Nodes) heartbeatsResumed(n *node, t time.Time) {
+	interval := time.Duration(0) // the node may have sent other heartbeats while the watch was broken
+	if s := n.silence; n.isSilent && s != nil && !s.EndedBlind {
+		interval = t.Sub(n.lastHeartbeat)
 	}
+	l.handleHeartbeat(n, t, interval)
 }
 
 // handleHeartbeat handles a heartbeat. The parameter interval is the time since the previous heartbeat, or 0 if
@@ -103,7 +93,6 @@ func (l *Nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 			l.Silences.Relist(s, began)
 		}
 	}
-	l.handleUnreportedHeartbeat(n, began)
 	l.Silences.Settings.Period, l.Silences.Settings.Managed = x.Silence, x.Loss.Managed
 	n.isSilent, n.lastHeartbeat, n.trigger = true, began, x.Loss.Trigger
 	n.beginSilence(l.Ledger, n.lastHeartbeat, x.Loss).Read = x.Read

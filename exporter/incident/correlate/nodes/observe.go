@@ -15,9 +15,8 @@ func (l *Nodes) Observe(x transition.Transition) {
 		l.Silences.Learn(x)
 		l.known = x.Nodes
 	case transition.HeartbeatsResumed:
-		// The tracker could not measure the interval before this heartbeat.
 		l.Silences.NotLate(x.Node)
-		l.handleUnreportedHeartbeat(l.recordTransition(x.Node, x.Time), x.Time)
+		l.heartbeatsResumed(l.recordTransition(x.Node, x.Time), x.Time)
 	case transition.HeartbeatLate:
 		l.heartbeatLate(x)
 	case transition.ClockSetBack:
