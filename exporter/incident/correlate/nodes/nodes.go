@@ -54,15 +54,10 @@ type node struct {
 	// the last renewTime before this loss.
 	trigger uint64
 	renewed time.Time
-	// The field listed is the time at which a broken watch was restored. It is set if the node fell silent while the
-	// watch was broken.
-	listed time.Time
 	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that clock
 	// step.
 	setBack   time.Time
 	setBackBy time.Duration
-	// The node controller may ignore the node's heartbeats until ignoredUntil.
-	ignoredUntil time.Time
 	// notReady is set while the node is not Ready, unless it has never been Ready. notReadySince is when this began.
 	notReady      bool
 	notReadySince time.Time
@@ -175,7 +170,6 @@ func (l *Nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledg
 		s.Blind = x.Loss.Blind
 	}
 	s.Marked, s.MarkedAt, s.MarkedAge, s.MarkedInTime, s.Guessed = true, x.Time, x.Loss.MarkedAge, x.Loss.InTime(), x.Loss.Guessed
-	s.ClockBehind = x.Loss.ClockBehind
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	r.HeartbeatLost = true
 	if x.Loss.Blind {
@@ -214,11 +208,8 @@ func (l *Nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 	if x.Status != event.StatusTrue {
 		return
 	}
-	before := n.silence
 	s := n.beginSilence(l.Ledger, x.Time, transition.NodeLoss{})
-	if s.Ended, s.Blind = x.Time, true; before != nil && before.EndedBlind {
-		s.ClockBack = before.ClockBack // the silence that lasted when the watch broke explains why
-	}
+	s.Ended, s.Blind = x.Time, true
 	r := l.lose(n, x.Time, transition.NodeLoss{Trigger: x.Trigger}, 0)
 	r.HeartbeatLost = true
 	r.Turned++
@@ -232,8 +223,8 @@ func (n *node) beginSilence(l *ledger.Ledger, heartbeat time.Time, x transition.
 	if n.silence == nil || !n.silence.Ended.IsZero() {
 		n.silence = &silence.Silence{Node: n.name, Began: heartbeat, NodeFacts: x.NodeFacts, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
 		l.Silences.Add(n.silence)
-		if n.ignoredUntil.After(heartbeat) {
-			n.silence.ClockBack, n.ignoredUntil = n.setBackBy, n.setBack
+		if n.setBack.After(heartbeat) {
+			n.silence.ClockBack = n.setBackBy
 		}
 	}
 	return n.silence
