@@ -110,7 +110,7 @@ func TestManyRolloutsAtOnceAreForgotten(t *testing.T) {
 // kept returns the number of entries in the maps and queues of a log.
 func kept(l *Log) int {
 	nodes := reflect.ValueOf(l.nodes).Elem()
-	left := nodes.FieldByName("lastTransition").Len() + nodes.FieldByName("troubled").Len() + len(l.pods.lately) + len(l.services.lately) + len(l.services.addresses)
+	left := nodes.FieldByName("troubled").Len() + len(l.pods.lately) + len(l.services.lately) + len(l.services.addresses)
 	store := reflect.ValueOf(l.ledger).Elem()
 	return left + store.FieldByName("active").Len() + store.FieldByName("Timers").Len()
 }

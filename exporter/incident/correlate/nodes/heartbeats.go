@@ -12,7 +12,7 @@ import (
 
 func (l *Nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.Silences.Begin(x.Time)
-	l.lastTransition[x.Node] = x.Time
+	delete(l.deleted, x.Node)
 	defer l.Silences.NotLate(x.Node)
 	n := l.troubled[x.Node]
 	if n == nil {

@@ -23,22 +23,14 @@ const (
 // Nodes assigns lost and unready nodes to incidents.
 type Nodes struct {
 	*ledger.Ledger
-	existing
+	// The field known is the number of Nodes, or 0 if kubeflap cannot see Nodes.
+	known int
+	// The map deleted holds the deletion times of recently deleted Nodes that have not been created again.
+	deleted map[string]time.Time
 	// The map troubled holds the nodes that recently had transitions other than heartbeats.
 	troubled map[string]*node
 	// The field lost is the time at which a node was last lost.
 	lost time.Time
-}
-
-// existing records which nodes exist.
-type existing struct {
-	// lastTransition maps each node in the cluster to the time of its last transition. The time is zero if kubeflap has
-	// seen pods of the node, but no transition of the node itself.
-	lastTransition map[string]time.Time
-	// The field known is the number of Nodes, or 0 if kubeflap cannot see Nodes.
-	known int
-	// The map deleted holds the deletion times of recently deleted nodes.
-	deleted map[string]time.Time
 }
 
 // node is the state of a node that recently had transitions other than heartbeats.
@@ -73,8 +65,7 @@ type node struct {
 
 // New returns Nodes without any node. Their incidents are in the given ledger.
 func New(l *ledger.Ledger) *Nodes {
-	known := existing{lastTransition: map[string]time.Time{}, deleted: map[string]time.Time{}}
-	all := &Nodes{Ledger: l, existing: known, troubled: map[string]*node{}}
+	all := &Nodes{Ledger: l, deleted: map[string]time.Time{}, troubled: map[string]*node{}}
 	l.InTurn = func(shared silence.List, t time.Time) { all.merge(shared, incident.ControlPlaneSubject(), t) }
 	return all
 }
@@ -84,9 +75,8 @@ func (n *node) entry(kind incident.EntryKind, t time.Time, lasted time.Duration)
 	return incident.Entry{Kind: kind, Time: t, Name: n.name, Duration: lasted}
 }
 
-// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, it counts the entries of
-// lastTransition instead.
-func (e *existing) count() int { return cmp.Or(e.known, len(e.lastTransition)) }
+// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, it counts the troubled ones.
+func (l *Nodes) count() int { return cmp.Or(l.known, len(l.troubled)) }
 
 // named returns the node with the given name, and adds it if it is new.
 func (l *Nodes) named(name string) *node {
@@ -95,16 +85,13 @@ func (l *Nodes) named(name string) *node {
 		n = &node{name: name}
 		n.timer = ledger.NewTimer("node/"+name, func(t time.Time) { l.handleTimer(n, t) })
 		l.troubled[name] = n
-		if _, known := l.lastTransition[name]; !known {
-			l.lastTransition[name] = time.Time{}
-		}
 	}
 	return n
 }
 
 // recordTransition records a transition other than a heartbeat, and returns its node.
 func (l *Nodes) recordTransition(name string, t time.Time) *node {
-	l.lastTransition[name] = t
+	delete(l.deleted, name)
 	n := l.named(name)
 	n.seen = t
 	return n

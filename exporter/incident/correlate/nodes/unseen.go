@@ -106,7 +106,6 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
 	n := l.recordTransition(x.Node, x.Time)
 	l.deleted[n.name] = x.Time
-	delete(l.lastTransition, n.name)
 	delete(l.troubled, n.name)
 	l.Silences.NodeRemoved(n.name, x.Time)
 	r := n.current(x.Time)
@@ -123,10 +122,9 @@ func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
 }
 
 // WasDeleted reports whether a Node was deleted at most nodeMemory before t, and has not been created again.
-func (e *existing) WasDeleted(name string, t time.Time) bool {
-	at, ok := e.deleted[name]
-	_, again := e.lastTransition[name]
-	return ok && !again && t.Sub(at) <= nodeMemory
+func (l *Nodes) WasDeleted(name string, t time.Time) bool {
+	at, ok := l.deleted[name]
+	return ok && t.Sub(at) <= nodeMemory
 }
 
 // explain adds the explanation for a node's silence to the incident, which may have ended. The node and the silence are
@@ -140,20 +138,12 @@ func (n *node) explain(l *ledger.Ledger, s *silence.Silence, by incident.EntryKi
 	l.Explain(r, t)
 }
 
-// Sweep forgets nodes without recent transitions. If a node still sends heartbeats, Sweep keeps only its entry in the
-// map lastTransition.
+// Sweep forgets nodes without recent transitions.
 func (l *Nodes) Sweep(t time.Time) {
 	maps.DeleteFunc(l.deleted, func(_ string, at time.Time) bool { return t.Sub(at) > nodeMemory })
 	memory := max(nodeMemory, l.Silences.Settings.CommonCauseWindow())
-	for name, heard := range l.lastTransition {
-		n := l.troubled[name]
-		switch {
-		case n != nil && (n.isSilent || n.notReady || n.silence != nil && n.silence.IsOngoing()):
-		case heard.Before(t.Add(-nodeMemory)):
-			delete(l.lastTransition, name)
-			delete(l.troubled, name)
-		case n != nil && n.seen.Before(t.Add(-memory)) && (n.record == nil || n.record.Root().Settled):
-			delete(l.troubled, name)
-		}
-	}
+	maps.DeleteFunc(l.troubled, func(_ string, n *node) bool {
+		lasts := n.isSilent || n.notReady || n.silence != nil && n.silence.IsOngoing()
+		return !lasts && t.Sub(n.seen) > memory && (n.record == nil || n.record.Root().Settled)
+	})
 }
