@@ -90,7 +90,7 @@ func (r *replica) resume() {
 		quietly(event.Event{Seen: last, Kind: k, Type: event.Down, Reason: event.ReasonNotRunning})
 	}
 	r.tracker.StartCounting(last)
-	r.incidents.StartCounting()
+	r.incidents.StartCounting(last)
 }
 
 // list lists all objects, or those of some resources.
