@@ -22,17 +22,15 @@ const (
 	// minDetectionDelay is the minimum delay between a change and its detection for which the terminal also prints the
 	// time of the change.
 	minDetectionDelay = time.Second
-	// maxAlike is the maximum number of lines about transitions of the same type in a short report.
-	maxAlike = 2
 )
 
 // terminal prints transitions and incidents in the order of detection. Below an incident, it prints the first step.
 type terminal struct {
 	out io.Writer
-	// If brief is set, `printed` counts the lines by the type of their transition. Those above maxAlike are left out, and
-	// leftOut counts them. The first step follows only at the end of an incident.
+	// If brief is set, the terminal prints only the first of all transitions that are alike, and leftOut counts the others.
+	// `printed` holds what was printed. The first step follows only at the end of an incident.
 	brief   bool
-	printed map[string]int
+	printed map[string]bool
 	leftOut int
 	// `told` holds the incidents as they were last printed, by ID, until they end.
 	told map[string]incident.Incident
@@ -49,7 +47,7 @@ type terminal struct {
 }
 
 func newTerminal(out io.Writer) *terminal {
-	return &terminal{out: out, printed: map[string]int{}, told: map[string]incident.Incident{}}
+	return &terminal{out: out, printed: map[string]bool{}, told: map[string]incident.Incident{}}
 }
 
 func (t *terminal) transition(x transition.Transition) {
@@ -70,12 +68,15 @@ func (t *terminal) transition(x transition.Transition) {
 		}
 		return
 	}
-	if kind := fmt.Sprintf("%T", x); t.brief {
-		if t.printed[kind]++; t.printed[kind] > maxAlike {
-			t.leftOut++
-			return
-		}
+	kind := fmt.Sprintf("%T", x)
+	if node, ok := x.(transition.NodeReadyChanged); ok {
+		kind += node.To.String()
 	}
+	if t.brief && t.printed[kind] {
+		t.leftOut++
+		return
+	}
+	t.printed[kind] = true
 	text := x.String()
 	if incident.Later(x.FoundAt(), t.last).Sub(x.When()) >= minDetectionDelay {
 		text += " [happened at " + phrase.Clock(x.When()) + "]"
