@@ -53,12 +53,12 @@ type address struct {
 	// bytes holds the IP, or zero for a host name.
 	bytes [16]byte
 	state state
-	// `manual` is set if the address has no targetRef.
-	manual bool
+	// `manual` is set if the address has no targetRef. `foreign` is set if isForeign was true for it.
+	manual, foreign bool
 }
 
-func newAddress(a *event.Address) address {
-	is := address{id: a.UID, state: stateOf(a), manual: a.ByHand}
+func (h *source) newAddress(a *event.Address) address {
+	is := address{id: a.UID, state: stateOf(a), manual: a.ByHand, foreign: h.isForeign(a)}
 	if ip, err := netip.ParseAddr(a.IP); err == nil {
 		is.bytes = ip.As16()
 	}
@@ -95,18 +95,19 @@ func distinct(all []address) []address {
 func (h *source) replace(held []event.Address) (all []changed) {
 	if h.isUnmoved(held) {
 		for i := range h.entries {
-			if e := &h.entries[i]; e.state != stateOf(&held[i]) {
-				was := e.state
-				*e = newAddress(&held[i])
+			e := &h.entries[i]
+			if was := e.state; was != stateOf(&held[i]) {
+				*e = h.newAddress(&held[i])
 				all = append(all, changed{*e, was})
 			}
+			e.foreign = h.isForeign(&held[i])
 		}
 		return all
 	}
 	before := distinct(slices.Clone(h.entries))
 	h.entries = make([]address, len(held))
 	for i := range held {
-		h.entries[i] = newAddress(&held[i])
+		h.entries[i] = h.newAddress(&held[i])
 	}
 	after := distinct(slices.Clone(h.entries))
 	if len(after) < len(h.entries) {

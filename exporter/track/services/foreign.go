@@ -23,8 +23,8 @@ const (
 
 // notice is a record of foreign or withdrawn addresses, which are reported while there are any.
 type notice struct {
-	addresses []event.UID
-	ready     int
+	// count is the number of addresses, and `ready` the number of those that are ready.
+	count, ready int
 	// object is the name of the object that contains the addresses, with its manager or writer. version is the object's
 	// resourceVersion when the addresses were first noted.
 	object, version string
@@ -32,23 +32,21 @@ type notice struct {
 	reported bool
 }
 
-// noted returns the notice with the addresses that an object has now.
-func (n *notice) noted(w *written, addresses []event.UID, ready int) *notice {
+// noted returns the notice with the number of addresses that an object has now.
+func (n *notice) noted(w *written, count, ready int) *notice {
 	switch {
-	case len(addresses) == 0 && (n == nil || !n.reported):
+	case count == 0 && (n == nil || !n.reported):
 		return nil
-	case n == nil || len(n.addresses) == 0:
+	case count > 0 && (n == nil || n.count == 0):
 		n = &notice{object: w.object(), version: w.ResourceVersion}
 	}
-	n.addresses, n.ready = addresses, ready
+	n.count, n.ready = count, ready
 	return n
 }
 
-// classify records the kind of an object's writer, and the foreign and the withdrawn addresses. If an unknown writer changes the
-// Endpoints of another writer, kubeflap remembers which addresses were in them. The name of the first writer of Endpoints is
-// not checked, because a distribution can rename the controller. Withdrawn addresses are those that the controller wrote as
-// ready and that are not ready now. The controller restores them only when a pod or the Service changes (see syncService in
-// pkg/controller/endpoint). Truncated Endpoints omit addresses.
+// classify records the kind of an object's writer, before the addresses are replaced. If an unknown writer changes the Endpoints
+// of another writer, kubeflap remembers which addresses were in them. The name of the first writer of Endpoints is not
+// checked, because a distribution can rename the controller.
 func (q *facts) classify(h *source, w *written) {
 	was := h.keeper
 	h.keeper = q.keeperOf(h, w)
@@ -58,32 +56,37 @@ func (q *facts) classify(h *source, w *written) {
 	case was != foreigner:
 		h.own = map[event.UID]bool{}
 		for _, a := range h.entries {
-			h.own[a.id] = a.state == ready
-		}
-		if h.foreign != nil {
-			for _, id := range h.foreign.addresses {
-				delete(h.own, id)
+			if !a.foreign {
+				h.own[a.id] = a.state == ready
 			}
 		}
 	}
+}
+
+// count counts the addresses of an object, and notes the foreign and the withdrawn ones. Withdrawn addresses are those that the
+// controller wrote as ready and that are not ready now. The controller restores them only when a pod or the Service changes
+// (see syncService in pkg/controller/endpoint). Truncated Endpoints omit addresses.
+func (h *source) count(w *written) {
+	h.manual, h.managed = 0, int32(len(h.entries))
 	withdrawn := maps.Clone(h.own)
 	maps.DeleteFunc(withdrawn, func(_ event.UID, wasReady bool) bool { return !wasReady || h.truncated })
-	var foreign []event.UID
-	ready := 0
-	for i := range w.addresses {
-		a := &w.addresses[i]
-		if a.Ready {
-			delete(withdrawn, a.UID)
+	foreign, foreignReady := 0, 0
+	for i := range h.entries {
+		a := &h.entries[i]
+		if a.manual {
+			h.manual, h.managed = h.manual+1, h.managed-1
 		}
-		if h.isForeign(a) {
-			foreign = append(foreign, a.UID)
-			if a.Ready {
-				ready++
+		if a.foreign {
+			foreign++
+		}
+		if a.state == ready {
+			delete(withdrawn, a.id)
+			if a.foreign {
+				foreignReady++
 			}
 		}
 	}
-	h.foreign = h.foreign.noted(w, foreign, ready)
-	h.withdrawn = h.withdrawn.noted(w, slices.Collect(maps.Keys(withdrawn)), 0)
+	h.foreign, h.withdrawn = h.foreign.noted(w, foreign, foreignReady), h.withdrawn.noted(w, len(withdrawn), 0)
 }
 
 // isForeign reports whether an address of an object is foreign. If the manager of a slice is foreign, all its addresses are
@@ -115,14 +118,6 @@ func (q *facts) keeperOf(h *source, w *written) keeper {
 	return unproven
 }
 
-// reportedForeign returns the addresses that have been reported as foreign.
-func (h *source) reportedForeign() []event.UID {
-	if h.foreign != nil && h.foreign.reported {
-		return h.foreign.addresses
-	}
-	return nil
-}
-
 // checkNotices reports when an object gains its first foreign or withdrawn address or loses its last one. Only a Service with a
 // selector has such addresses.
 func (q *facts) checkNotices(s *service, h *source, t time.Time, owned bool) {
@@ -133,12 +128,12 @@ func (q *facts) checkNotices(s *service, h *source, t time.Time, owned bool) {
 
 // check reports a notice or its end, if it must be reported. It reports no addresses unless `counts` is set.
 func (q *facts) check(s *service, n *notice, withdrawn bool, t time.Time, counts bool) {
-	if n == nil || n.reported == (counts && len(n.addresses) > 0) {
+	if n == nil || n.reported == (counts && n.count > 0) {
 		return
 	}
 	if n.reported = !n.reported; n.reported {
 		q.report(s, transition.ForeignAddresses{
-			At: at(t), Service: s.name, Object: n.object, Count: len(n.addresses), Ready: n.ready, Withdrawn: withdrawn, Trigger: transition.Trigger(s.uid, n.version),
+			At: at(t), Service: s.name, Object: n.object, Count: n.count, Ready: n.ready, Withdrawn: withdrawn, Trigger: transition.Trigger(s.uid, n.version),
 		})
 	} else {
 		q.report(s, transition.ForeignAddressesEnded{At: at(t), Service: s.name, Object: n.object, Withdrawn: withdrawn})
@@ -153,8 +148,13 @@ func (s *service) foreignAddresses() int {
 	}
 	var all []event.UID
 	for _, h := range s.sources {
-		if h.foreign != nil {
-			all = append(all, h.foreign.addresses...)
+		if h.foreign == nil {
+			continue
+		}
+		for i := range h.entries {
+			if h.entries[i].foreign {
+				all = append(all, h.entries[i].id)
+			}
 		}
 	}
 	slices.SortFunc(all, order)

@@ -37,17 +37,11 @@ func (s *service) manualInEndpoints() int { return int(s.tally(event.KindEndpoin
 // countManual updates the number of manually managed addresses, and reports a reset if none are left. It counts Endpoints
 // and slices separately. This way, it also detects Endpoints that are emptied and rewritten before the mirroring controller
 // runs.
-func (q *facts) countManual(u *update, h *source, held []event.Address) {
-	manual := int32(0)
-	for i := range held {
-		if held[i].ByHand {
-			manual++
-		}
-	}
-	if h.kind == event.KindEndpoints && h.manual == 0 && manual > 0 {
+func (q *facts) countManual(u *update, h *source, w *written) {
+	had := h.manual > 0
+	if h.count(w); h.kind == event.KindEndpoints && !had && h.manual > 0 {
 		h.appeared = u.version
 	}
-	h.manual, h.managed = manual, int32(len(held))-manual
 	if h.mirrored && q.watches.IsSynced(event.KindEndpoints) {
 		h.manual = 0 // these addresses are counted in the Endpoints object
 		u.before.manual = u.tally(h.kind).manual

@@ -59,17 +59,17 @@ func (x *Services) apply(e event.Event, w written) {
 	}
 	u := x.newUpdate(h, e)
 	x.see(u.service, h, e, w)
-	x.replace(&u, h, w.addresses)
+	x.replace(&u, h, &w)
 }
 
-func (x *Services) replace(u *update, h *source, held []event.Address) {
-	for _, c := range u.service.replace(h, held, x.readFrom) {
+func (x *Services) replace(u *update, h *source, w *written) {
+	for _, c := range u.service.replace(h, w.addresses, x.readFrom) {
 		x.countChange(u, c)
 	}
 	if !u.relisting {
 		x.settleUpdate(u)
 	}
-	x.countManual(u, h, held)
+	x.countManual(u, h, w)
 	x.settleCertain(u.lost)
 	x.mark(u.service, u.at)
 }
@@ -111,7 +111,7 @@ func (x *Services) drop(e event.Event, h *source) {
 	u := x.newUpdate(h, e)
 	x.seeDeleted(u.service, h, e)
 	h.truncated = false
-	x.replace(&u, h, nil)
+	x.replace(&u, h, &written{})
 	x.detach(h, e.Seen)
 }
 

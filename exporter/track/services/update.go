@@ -1,7 +1,6 @@
 package services
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -26,11 +25,9 @@ type update struct {
 	relisting bool
 	// wasTruncated reports whether the Endpoints object omitted addresses before the event.
 	wasTruncated bool
-	// `before` counts the addresses before the event. readyBefore is the number of ready ones. wereForeign holds those that
-	// had been reported as foreign.
+	// `before` counts the addresses before the event. readyBefore is the number of ready ones.
 	before      tally
 	readyBefore int32
-	wereForeign []event.UID
 	// listBefore holds the addresses before a list.
 	listBefore []address
 	// lost holds the losses that the event made.
@@ -43,7 +40,7 @@ func (x *Services) newUpdate(h *source, e event.Event) update {
 	s := h.service
 	u := update{
 		service: s, source: h, at: e.Seen, vanished: e.IsInferred(), before: s.tally(h.kind), readyBefore: s.count[ready], wasTruncated: h.truncated,
-		relisting: h.kind == event.KindEndpointSlice && x.watches.Relisting(e), wereForeign: h.reportedForeign(),
+		relisting: h.kind == event.KindEndpointSlice && x.watches.Relisting(e),
 	}
 	if e.Object != nil {
 		u.version = e.Object.Metadata().ResourceVersion
@@ -111,7 +108,7 @@ func (x *clients) noteLoss(u *update, a changed, named transition.Address, r *re
 		inEndpoints: x.readFrom == event.KindEndpoints || u.source != nil && u.source.mirrored,
 		change: transition.AddressLost{
 			At: at(u.at), Address: named, Removed: !a.state.stays(), Trigger: transition.Trigger(u.uid, u.version),
-			Foreign: a.state == absent && slices.Contains(u.wereForeign, a.id),
+			Foreign: a.state == absent && a.foreign && u.hasSelector() && (x.readFrom != event.KindEndpoints || !u.conflict),
 		},
 	}
 	u.lost = append(u.lost, l)
@@ -168,9 +165,6 @@ func (x *Services) remember(u *update) {
 	s := u.service
 	if s.relist == nil {
 		s.relist = &update{service: s, before: u.before, readyBefore: u.readyBefore, listBefore: s.addresses(x.readFrom)}
-		for _, h := range s.sources {
-			s.relist.wereForeign = append(s.relist.wereForeign, h.reportedForeign()...)
-		}
 		x.relists = append(x.relists, s.relist)
 	}
 	s.relist.vanished = s.relist.vanished || u.vanished
