@@ -38,10 +38,8 @@ type outage struct {
 	// time is the length of the outage up to `measured` that is not counted yet.
 	time     time.Duration
 	measured time.Time
-	// wanted is the time since which pods are wanted again, or zero. again is the length of the outage since then: its class is
-	// not final.
+	// wanted is the time since which pods are wanted again, or zero. The class of the outage since then is not final.
 	wanted time.Time
-	again  time.Duration
 	// wait is what the Service waits for.
 	wait transition.Wait
 }
@@ -145,16 +143,20 @@ func (q *classes) recover(s *service, t, earliest time.Time) {
 // does not know whether the outage is ongoing, so it has to wait for the watch.
 func (q *classes) expire(o *outage) {
 	o.overdue = !o.single && !(q.watches.Up(event.KindService) && q.watches.Up(q.readFrom))
+	lasted := q.watches.Now().Sub(cmp.Or(o.wanted, o.since))
 	switch {
-	case o.overdue:
-	case !o.final:
+	case o.overdue, o.final, lasted < cause.FinalAfter:
+		return
+	case !o.wanted.IsZero():
+		// None has become ready. It is part of the same time without a ready address.
+		q.set(o, cause.Unplanned)
+		o.since, o.wanted = o.wanted, time.Time{}
+	default:
 		if q.review(o); !o.single && (o.class == cause.Planned || o.class == cause.Rollout) {
 			q.set(o, cause.Unplanned)
 		}
-		q.finish(o)
-	case !o.wanted.IsZero() && q.watches.Now().Sub(o.wanted) >= cause.FinalAfter:
-		q.failToScaleUp(o)
 	}
+	q.finish(o)
 }
 
 // expireOverdue handles what was due while a watch was broken.
@@ -176,12 +178,8 @@ func (q *facts) measure(o *outage) {
 	if since, blind := q.blindSince(); blind {
 		until = since
 	}
-	switch lasted := max(until.Sub(o.measured), 0); {
-	case !o.isOngoing():
-	case o.wanted.IsZero():
-		o.time += lasted
-	default:
-		o.again += lasted
+	if o.isOngoing() {
+		o.time += max(until.Sub(o.measured), 0)
 	}
 	if o.measured = now; o.final && o.counts() {
 		o.service.OutageTime[o.class] += o.time
@@ -228,25 +226,18 @@ func (q *classes) noteWanted(o *outage) {
 	case d.isNone():
 		q.endWanted(o)
 	case d.some && o.wanted.IsZero():
-		q.measure(o)
-		o.wanted = q.watches.Now()
-		q.watches.Schedule(o.wanted.Add(cause.FinalAfter), watches.RankServices, func() { q.expire(o) })
+		if q.finish(o); o.final {
+			q.measure(o)
+			o.final, o.wanted, o.time = false, q.watches.Now(), 0
+			q.watches.Schedule(o.wanted.Add(cause.FinalAfter), watches.RankServices, func() { q.expire(o) })
+		}
 	}
 }
 
 // endWanted notes that no pods are wanted, or that the outage has ended. So the time since pods were wanted has its class.
 func (q *classes) endWanted(o *outage) {
+	if !o.wanted.IsZero() {
+		o.final, o.wanted = true, time.Time{}
+	}
 	q.measure(o)
-	o.time, o.again, o.wanted = o.time+o.again, 0, time.Time{}
-	q.measure(o)
-}
-
-// failToScaleUp begins an unplanned outage at the time since which pods are wanted again, because none has become ready for
-// cause.FinalAfter. It is part of the same time without a ready address.
-func (q *classes) failToScaleUp(o *outage) {
-	q.measure(o)
-	q.drop(o)
-	q.set(o, cause.Unplanned)
-	o.since, o.time, o.again, o.wanted = o.wanted, o.again, 0, time.Time{}
-	q.countOutage(o)
 }

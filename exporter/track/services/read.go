@@ -101,7 +101,7 @@ func (x *Services) StartCounting() {
 		}
 		s.Counters, s.classSince = Counters{}, [cause.NumClasses]event.Moment{}
 		if o != nil && o.final {
-			if o.time, o.again = 0, 0; o.counts() {
+			if o.time = 0; o.counts() {
 				x.noteCounted(s, o.class)
 			}
 		}
