@@ -172,9 +172,14 @@ func (q *classes) reviewIn(namespace string, some func(*outage) bool) {
 }
 
 // WorkloadsKnown handles the first list of workloads or pods, and the end of a break of their watch.
-func (q *classes) WorkloadsKnown() {
-	for namespace := range q.undecided {
-		q.reviewIn(namespace, func(*outage) bool { return true })
+func (q *classes) WorkloadsKnown() { q.each(q.review) }
+
+// each does something with all outages and single losses whose class can change.
+func (q *classes) each(do func(*outage)) {
+	for _, some := range q.undecided {
+		for _, o := range slices.Clone(some) {
+			do(o)
+		}
 	}
 }
 
@@ -186,12 +191,10 @@ func (q *facts) noteCounted(s *service, is cause.Class) {
 
 // finishAll makes all classes final.
 func (q *classes) finishAll() {
-	for namespace := range q.undecided {
-		for _, o := range slices.Clone(q.undecided[namespace]) {
-			if o.single {
-				q.review(o)
-			}
-			q.finish(o)
+	q.each(func(o *outage) {
+		if o.single {
+			q.review(o)
 		}
-	}
+		q.finish(o)
+	})
 }

@@ -161,13 +161,11 @@ func (q *classes) expire(o *outage) {
 
 // expireOverdue handles what was due while a watch was broken.
 func (q *classes) expireOverdue() {
-	for _, some := range q.undecided {
-		for _, o := range slices.Clone(some) {
-			if o.overdue {
-				q.expire(o)
-			}
+	q.each(func(o *outage) {
+		if o.overdue {
+			q.expire(o)
 		}
-	}
+	})
 }
 
 // measure measures the time of an outage up to now, and adds it to the counter if the class is final. Time without sight of the

@@ -100,10 +100,8 @@ func (x *Services) StartCounting() {
 			x.measure(o)
 		}
 		s.Counters, s.classSince = Counters{}, [cause.NumClasses]event.Moment{}
-		if o != nil && o.final {
-			if o.time = 0; o.counts() {
-				x.noteCounted(s, o.class)
-			}
+		if o != nil && o.final && o.counts() {
+			x.noteCounted(s, o.class)
 		}
 	}
 }
