@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -77,47 +78,30 @@ func (x *Services) CompareAll(t time.Time) {
 
 // compareSources finds a Service's addresses whose readiness differs between Endpoints, slices and pods.
 func (q *facts) compareSources(s *service, t time.Time) {
-	before := s.diverging
-	s.diverging = nil
-	note := func(id event.UID) {
-		if s.diverging == nil {
-			s.diverging = map[event.UID]time.Time{}
-		}
-		since, known := before[id]
-		if !known {
-			since = t
-		}
-		s.diverging[id] = since
-	}
+	differ := map[event.UID]time.Time{}
+	note := func(id event.UID) { differ[id] = cmp.Or(s.diverging[id], t) }
 	addresses := s.addresses(q.readFrom)
 	for _, a := range addresses {
 		if !q.podAgrees(s, a.id, a.state == ready) {
 			note(a.id)
 		}
 	}
-	endpoints := q.endpointsOf(s)
-	if endpoints == nil {
-		return
-	}
-	for _, c := range compare(s.addresses(event.KindEndpoints), addresses) {
-		if (c.was == ready) != (c.state == ready) && !(endpoints.truncated && c.was == absent) {
-			note(c.id)
+	if endpoints := s.endpoints(); endpoints != nil && q.areComparable(s) {
+		for _, c := range compare(s.addresses(event.KindEndpoints), addresses) {
+			if (c.was == ready) != (c.state == ready) && !(endpoints.truncated && c.was == absent) {
+				note(c.id)
+			}
 		}
+	}
+	if s.diverging = nil; len(differ) > 0 {
+		s.diverging = differ
 	}
 }
 
-// endpointsOf returns the Endpoints object of a Service, or nil if it cannot be compared with the slices. For example,
-// the manually managed addresses of a Service with a selector never appear in slices. Truncated Endpoints omit addresses.
-func (q *facts) endpointsOf(s *service) *source {
-	if q.readFrom != event.KindEndpointSlice || !q.watches.Up(event.KindEndpoints) || s.inConflict() || s.hasSelector() && s.manualInEndpoints() > 0 {
-		return nil
-	}
-	for _, h := range s.sources {
-		if h.kind == event.KindEndpoints {
-			return h
-		}
-	}
-	return nil
+// areComparable reports whether the Endpoints of a Service can be compared with the slices. For example, the manually managed
+// addresses of a Service with a selector never appear in slices. Truncated Endpoints omit addresses.
+func (q *facts) areComparable(s *service) bool {
+	return q.readFrom == event.KindEndpointSlice && q.watches.Up(event.KindEndpoints) && !s.inConflict() && (!s.hasSelector() || s.manualInEndpoints() == 0)
 }
 
 // podAgrees reports whether the readiness of an address matches its pod. It also registers the Service with the pod, so

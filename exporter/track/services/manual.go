@@ -34,6 +34,16 @@ func (s *service) hasPods() bool {
 // manualInEndpoints returns the number of manually managed addresses in the Endpoints object.
 func (s *service) manualInEndpoints() int { return int(s.tally(event.KindEndpoints).manual) }
 
+// endpoints returns the Endpoints object of a Service, or nil.
+func (s *service) endpoints() *source {
+	for _, h := range s.sources {
+		if h.kind == event.KindEndpoints {
+			return h
+		}
+	}
+	return nil
+}
+
 // countManual updates the number of manually managed addresses, and reports a reset if none are left. It counts Endpoints
 // and slices separately. This way, it also detects Endpoints that are emptied and rewritten before the mirroring controller
 // runs.
@@ -112,24 +122,20 @@ func (q *facts) checkWriters(s *service, t time.Time) {
 
 // wasOverwritten reports whether a Service has a selector that matches no pods, and Endpoints that were overwritten
 // before kubeflap first saw them. It returns true at most once.
-func (s *service) wasOverwritten() (overwritten bool) {
-	if !s.current {
+func (s *service) wasOverwritten() bool {
+	h := s.endpoints()
+	if !s.current || h == nil || !h.overwritten {
 		return false
 	}
-	for _, h := range s.sources {
-		overwritten = overwritten || h.overwritten && s.hasSelector() && s.tally(h.kind).managed == 0
-		h.overwritten = false
-	}
-	return overwritten
+	h.overwritten = false
+	return s.hasSelector() && s.tally(h.kind).managed == 0
 }
 
 // triggerOfConflict returns a value that identifies a conflict. The value does not depend on the order in which the
 // Service and its Endpoints were seen.
 func (s *service) triggerOfConflict() uint64 {
-	for _, h := range s.sources {
-		if h.kind == event.KindEndpoints {
-			return transition.Trigger(s.uid, h.appeared)
-		}
+	if h := s.endpoints(); h != nil {
+		return transition.Trigger(s.uid, h.appeared)
 	}
 	return 0
 }
