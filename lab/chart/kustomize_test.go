@@ -1,14 +1,15 @@
 package chart
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,32 +91,18 @@ func overlaid(t *testing.T, kustomization string) []any {
 	return kustomized(t, directory)
 }
 
-// byName returns the objects by type and name. It removes Helm's labels.
-func byName(objects []any) map[string]any {
-	all := map[string]any{}
-	for _, object := range objects {
-		meta := object.(metav1.Object)
-		labels := meta.GetLabels()
-		delete(labels, "helm.sh/chart")
-		delete(labels, "app.kubernetes.io/managed-by")
-		all[fmt.Sprintf("%T %s/%s", object, meta.GetNamespace(), meta.GetName())] = object
-	}
-	return all
-}
-
-// The Kustomize base must contain the same objects as the rendered chart, and a Namespace. The dashboards must be the
-// unchanged files.
+// The Kustomize base must contain the objects of kubeflap.yaml, which TestDeployIsFresh compares with the chart. The
+// dashboards must be the unchanged files.
 func TestKustomizeIsTheChart(t *testing.T) {
 	t.Parallel()
-	is := byName(kustomized(t, root+"/deploy"))
-	want := byName(renderAs(t, "kubeflap", "kubeflap", "{}"))
-	for name := range want {
-		if !reflect.DeepEqual(is[name], want[name]) {
-			t.Errorf("%s is %+v, want %+v", name, is[name], want[name])
-		}
+	is, want := kustomized(t, root+"/deploy"), decoded(t, values(t, root+"/deploy/kubeflap.yaml"))
+	if len(is) != len(want) {
+		t.Errorf("got %d objects, want %d", len(is), len(want))
 	}
-	if len(is) != len(want)+1 || is["*v1.Namespace /kubeflap"] == nil {
-		t.Errorf("got %d objects, want %d and a Namespace", len(is), len(want))
+	for _, object := range want {
+		if !slices.ContainsFunc(is, func(x any) bool { return reflect.DeepEqual(x, object) }) {
+			t.Errorf("no %+v", object)
+		}
 	}
 	boards := all[corev1.ConfigMap](kustomized(t, root+"/dashboards"))
 	files, err := filepath.Glob(root + "/dashboards/*.json")
@@ -153,8 +140,8 @@ func TestKustomizeNamespace(t *testing.T) {
 			}
 		}
 	}
-	want := byName(renderAs(t, "kubeflap", "monitoring", "{monitor: {enabled: true}}"))
-	if got := byName(objects)["*v1.ServiceMonitor monitoring/kubeflap"]; !reflect.DeepEqual(got, want["*v1.ServiceMonitor monitoring/kubeflap"]) {
-		t.Errorf("the ServiceMonitor is %+v", got)
+	want := renderAs(t, "kubeflap", "monitoring", "{monitor: {enabled: true}}")
+	if got := the[monitoringv1.ServiceMonitor](t, objects).Spec; !reflect.DeepEqual(got, the[monitoringv1.ServiceMonitor](t, want).Spec) {
+		t.Errorf("the ServiceMonitor has %+v", got)
 	}
 }

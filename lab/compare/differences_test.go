@@ -6,10 +6,25 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
+// of holds the labels of a Service. The others are those of its lost addresses.
+const (
+	of        = `{namespace="a",service="s"}`
+	unplanned = lossesByClass + `{class="unplanned",namespace="a",service="s"}`
+	planned   = lossesByClass + `{class="planned",namespace="a",service="s"}`
+	deleted   = `{cause="pod_deleted",namespace="a",service="s"}`
+	unknown   = `{cause="unknown",namespace="a",service="s"}`
+)
+
 func TestDifferences(t *testing.T) {
 	const flips = `kubeflap_service_address_flips_total{namespace="a",service="s",to="ready"}`
 	const age = `kubeflap_node_heartbeat_age_seconds{node="n"}`
 	const resets = `kubeflap_service_endpoints_resets_total{namespace="a",selector="true",service="s"}`
+	lost := truth.Counts{truth.AddressesLost + of: 3, truth.LossesOfAnyCause + of: 3, truth.LastLoss + of: 100, truth.LastLossSeries + of: 1}
+	none := truth.Counts{truth.AddressesLost + of: 0, truth.LossesOfAnyCause + of: 0}
+	classed := func(byCause truth.Counts) truth.Counts {
+		byCause[unplanned], byCause[planned] = 1, 2
+		return byCause
+	}
 	for name, c := range map[string]struct {
 		truth, reported truth.Counts
 		want            int
@@ -23,8 +38,20 @@ func TestDifferences(t *testing.T) {
 		"a time must not differ much":          {truth.Counts{age: 1}, truth.Counts{age: 3.5}, 1},
 		"resets of 0 may be missing":           {truth.Counts{resets: 0}, truth.Counts{}, 0},
 		"resets above 0 must be equal":         {truth.Counts{resets: 1}, truth.Counts{}, 1},
+
+		"losses by two causes":             {lost, classed(truth.Counts{lossesByCause + deleted: 2, lossesByCause + unknown: 1, lastLoss + unknown: 101}), 0},
+		"one loss too many":                {lost, classed(truth.Counts{lossesByCause + deleted: 3, lossesByCause + unknown: 1, lastLoss + unknown: 101}), 1},
+		"last loss by two causes":          {lost, classed(truth.Counts{lossesByCause + deleted: 3, lastLoss + deleted: 99, lastLoss + unknown: 100}), 1},
+		"the last loss is not the newest":  {lost, classed(truth.Counts{lossesByCause + deleted: 3, lastLoss + deleted: 97}), 1},
+		"no loss has its cause":            {lost, classed(truth.Counts{}), 3},
+		"a class is not final":             {truth.Counts{truth.AddressesLost + of: 2}, truth.Counts{unplanned: 1}, 0},
+		"all classes are final":            {truth.Counts{truth.AddressesLost + of: 2}, truth.Counts{unplanned: 2}, 0},
+		"more losses than there were":      {truth.Counts{truth.AddressesLost + of: 2}, truth.Counts{unplanned: 3}, 1},
+		"nothing was lost":                 {none, truth.Counts{unplanned: 0}, 0},
+		"the counter of losses is missing": {none, truth.Counts{}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
+			addLosses(c.reported)
 			if got := Differences(c.truth, c.reported); len(got) != c.want {
 				t.Errorf("got %d differences, want %d:\n%s", len(got), c.want, Table(got))
 			}
@@ -48,5 +75,15 @@ func TestCountsAreComparedFromTheBase(t *testing.T) {
 	reported[flips] = 13
 	if got := Differences(want, reported); len(got) != 1 {
 		t.Errorf("got %d differences, want one:\n%s", len(got), Table(got))
+	}
+}
+
+func TestLossBeforeTheBaseIsStillTheLast(t *testing.T) {
+	base := Base{Truth: truth.Counts{}, Reported: truth.Counts{truth.LastLoss + of: 50, truth.LastLossSeries + of: 1}}
+	if want := base.expected(truth.Counts{}); want[truth.LastLoss+of] != 50 || want[truth.LastLossSeries+of] != 1 {
+		t.Errorf("unexpected counts %v", want)
+	}
+	if want := base.expected(truth.Counts{truth.LastLoss + of: 70}); want[truth.LastLoss+of] != 70 {
+		t.Errorf("unexpected counts %v", want)
 	}
 }

@@ -3,10 +3,8 @@ package release
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"debug/elf"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,114 +15,59 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 )
 
 // machines maps Go's names of the architectures to ELF machine types.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// pointer refers to a blob.
-type pointer struct {
-	Digest   string `json:"digest"`
-	Platform struct {
-		Architecture string `json:"architecture"`
-		OS           string `json:"os"`
-	} `json:"platform"`
-}
-
-// manifest is an image index or an image manifest.
-type manifest struct {
-	Manifests []pointer `json:"manifests"`
-	Config    pointer   `json:"config"`
-	Layers    []pointer `json:"layers"`
-}
-
-// config has the fields of an image configuration that the tests use.
-type config struct {
-	Created string `json:"created"`
-	Config  struct {
-		User       string            `json:"User"`
-		Entrypoint []string          `json:"Entrypoint"`
-		Cmd        []string          `json:"Cmd"`
-		Labels     map[string]string `json:"Labels"`
-	} `json:"config"`
-}
-
-// entries reads a tar archive.
-func entries(t *testing.T, r io.Reader) (files map[string][]byte, heads map[string]*tar.Header) {
-	t.Helper()
-	files, heads = map[string][]byte{}, map[string]*tar.Header{}
-	for reader := tar.NewReader(r); ; {
-		head, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return files, heads
-		}
+// value fails the test if there is an error.
+func value[T any](x T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if files[head.Name], err = io.ReadAll(reader); err != nil {
-			t.Fatal(err)
-		}
-		heads[head.Name] = head
+		return x
 	}
 }
-
-func parse[T any](t *testing.T, text []byte) *T {
-	t.Helper()
-	x := new(T)
-	if err := json.Unmarshal(text, x); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return x
-}
-
-// unpack returns the configuration of an image, and its only layer.
-func unpack(t *testing.T, blobs map[string][]byte, p pointer) (about *config, layer io.Reader) {
-	t.Helper()
-	one := parse[manifest](t, blobs[blob(p)])
-	if len(one.Layers) != 1 {
-		t.Fatalf("got %d layers, want 1", len(one.Layers))
-	}
-	layer, err := gzip.NewReader(bytes.NewReader(blobs[blob(one.Layers[0])]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parse[config](t, blobs[blob(one.Config)]), layer
-}
-
-func blob(p pointer) string { return "blobs/" + strings.Replace(p.Digest, ":", "/", 1) }
 
 // image checks the image for all architectures. It must contain the binaries of the release.
 func image(t *testing.T, dir, version string) {
-	file, err := os.Open(filepath.Join(dir, "bin/kubeflap-image.tar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	blobs, _ := entries(t, file)
-	index := parse[manifest](t, blobs["index.json"])
+	unpacked := t.TempDir()
+	must(t, dir, "tar", "xf", "bin/kubeflap-image.tar", "-C", unpacked)
+	index := value(layout.ImageIndexFromPath(unpacked))(t)
+	all := value(index.IndexManifest())(t).Manifests
 	// buildah wraps the index of the architectures in another index.
-	if len(index.Manifests) == 1 && index.Manifests[0].Platform.OS == "" {
-		index = parse[manifest](t, blobs[blob(index.Manifests[0])])
+	if len(all) == 1 && all[0].MediaType.IsIndex() {
+		index = value(index.ImageIndex(all[0].Digest))(t)
+		all = value(index.IndexManifest())(t).Manifests
 	}
-	if len(index.Manifests) != len(machines) {
-		t.Fatalf("got %d architectures, want %d", len(index.Manifests), len(machines))
+	if len(all) != len(machines) {
+		t.Fatalf("got %d architectures, want %d", len(all), len(machines))
 	}
 	revision := must(t, dir, "git", "rev-parse", "HEAD")
-	for _, p := range index.Manifests {
-		arch := p.Platform.Architecture
-		about, layer := unpack(t, blobs, p)
+	for _, p := range all {
+		arch, one := p.Platform.Architecture, value(index.Image(p.Digest))(t)
+		about, layers := value(one.ConfigFile())(t), value(one.Layers())(t)
 		checkConfig(t, about)
 		if labels := about.Config.Labels; labels["org.opencontainers.image.version"] != version || labels["org.opencontainers.image.revision"] != revision {
 			t.Errorf("unexpected version or revision in the labels %v", labels)
 		}
-		binary := checkLayer(t, layer, arch, fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)", version, revision))
+		if len(layers) != 1 {
+			t.Fatalf("got %d layers, want 1", len(layers))
+		}
+		binary := checkLayer(t, value(layers[0].Uncompressed())(t), arch, fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)", version, revision))
 		if line := fmt.Sprintf("%x  kubeflap-linux-%s", sha256.Sum256(binary), arch); !slices.Contains(digests(t, dir), line) {
 			t.Errorf("the image for %s contains another binary than the release", arch)
 		}
 	}
 }
 
-func checkConfig(t *testing.T, about *config) {
+func checkConfig(t *testing.T, about *v1.ConfigFile) {
 	t.Helper()
 	c := about.Config
 	if c.User != "65534:65534" || !slices.Equal(c.Entrypoint, []string{"/kubeflap"}) || !slices.Equal(c.Cmd, []string{"run"}) {
@@ -135,8 +78,8 @@ func checkConfig(t *testing.T, about *config) {
 			t.Errorf("the image has no label %s", name)
 		}
 	}
-	if created := c.Labels["org.opencontainers.image.created"]; created != about.Created {
-		t.Errorf("created is %s, and its label %s; want the commit's time for both", about.Created, created)
+	if created, want := c.Labels["org.opencontainers.image.created"], about.Created.Format(time.RFC3339); created != want {
+		t.Errorf("created is %s, and its label %s; want the commit's time for both", want, created)
 	}
 	if made := c.Labels["io.buildah.version"]; made != "" {
 		t.Errorf("the digest depends on buildah's version, because of the label io.buildah.version: %s", made)
@@ -144,9 +87,20 @@ func checkConfig(t *testing.T, about *config) {
 }
 
 // checkLayer checks the files of an image, and returns the binary. If the binary is for this machine's architecture, it must print the version.
-func checkLayer(t *testing.T, layer io.Reader, arch, version string) []byte {
+func checkLayer(t *testing.T, layer io.ReadCloser, arch, version string) []byte {
 	t.Helper()
-	files, heads := entries(t, layer)
+	defer layer.Close()
+	files, heads := map[string][]byte{}, map[string]*tar.Header{}
+	for reader := tar.NewReader(layer); ; {
+		head, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[head.Name], heads[head.Name] = value(io.ReadAll(reader))(t), head
+	}
 	if len(files) != 2 || heads["kubeflap"] == nil || heads["LICENSE"] == nil {
 		t.Fatalf("unexpected files %v", heads)
 	}
@@ -155,10 +109,7 @@ func checkLayer(t *testing.T, layer io.Reader, arch, version string) []byte {
 			t.Errorf("unexpected mode %[2]o or owner %[3]d:%[4]d of %[1]s", name, h.Mode, h.Uid, h.Gid)
 		}
 	}
-	binary, err := elf.NewFile(bytes.NewReader(files["kubeflap"]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := value(elf.NewFile(bytes.NewReader(files["kubeflap"])))(t)
 	if libraries, err := binary.ImportedLibraries(); binary.Machine != machines[arch] || len(libraries) > 0 || err != nil {
 		t.Errorf("the binary is for %v, and needs the libraries %v: %v", binary.Machine, libraries, err)
 	}
