@@ -45,8 +45,7 @@ func lostNode(service string) *correlate.Log {
 	shop := transition.Service{Namespace: "shop", Name: service}
 	pod := transition.Pod{Namespace: "shop", Name: "web-1", Node: "node-1"}
 	for _, x := range []transition.Transition{
-		transition.HeartbeatSeen{OfNode: transition.OfNode{At: when(0), Node: "node-2"}, Interval: 10 * time.Second},
-		transition.HeartbeatSeen{OfNode: transition.OfNode{At: when(0), Node: "node-3"}, Interval: 10 * time.Second},
+		transition.GracePeriodKnown{At: when(0), Period: 40 * time.Second, Default: 40 * time.Second, Interval: 10 * time.Second, Nodes: 3},
 		transition.HeartbeatMissed{OfNode: transition.OfNode{At: when(40), Node: "node-1"}, Silence: 40 * time.Second},
 		transition.NodeReadyChanged{OfNode: transition.OfNode{At: when(41), Node: "node-1"}, From: event.StatusTrue, To: event.StatusUnknown, Silence: 41 * time.Second},
 		transition.AddressLost{At: when(41.1), Address: transition.Address{Service: shop, Pod: pod}, Cause: cause.NodeHeartbeatLost},
