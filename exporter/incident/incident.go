@@ -258,6 +258,8 @@ func (n *Notice) String() string {
 	switch n.Kind {
 	case Merged:
 		return fmt.Sprintf("incident merged: %s is part of the incident of the %s", n.Incident.What(), n.IntoSubject)
+	case Continued:
+		text += " after a restart of kubeflap"
 	case Dropped:
 		text += " but dropped to make room for newer incidents (--incidents.size)"
 	case Ended, Ongoing:
@@ -288,6 +290,8 @@ const (
 	Dropped
 	// Ongoing means that the incident was still ongoing after the last transition, at the end of a recording.
 	Ongoing
+	// Continued means that the incident was ongoing before kubeflap restarted, and is still ongoing.
+	Continued
 	// Revised means that the incident has another verdict than at its end.
 	Revised
 )
