@@ -40,6 +40,9 @@ type Silence struct {
 	// Relisted reports whether kubeflap knows the last renewal only from the first list after a break of its watch.
 	// Began is then the renewTime, by the node's own clock.
 	Relisted bool
+	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat for the whole grace
+	// period.
+	Read bool
 	// ClockBack is the step by which the node's clock was set back, or 0. After such a step, the node controller
 	// ignores the node's heartbeats for a while.
 	ClockBack time.Duration

@@ -67,7 +67,9 @@ type HeartbeatMissed struct {
 	OfNode
 	// Silence is the time without a heartbeat, which equals the grace period.
 	Silence time.Duration
-	Loss    NodeLoss
+	// Read is set if a direct read of Leases confirmed that the node sent no heartbeat.
+	Read bool
+	Loss NodeLoss
 }
 
 func (x HeartbeatMissed) String() string {

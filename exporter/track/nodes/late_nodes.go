@@ -119,6 +119,13 @@ func (x *health) missedFrom(n *node, base time.Time) (at time.Time, before bool)
 	return since.Add(n.heartbeat.undisturbed()), true
 }
 
+// `doubts` reports whether the time of the last heartbeat is doubtful. This is the case if, by the node's clock, the
+// node was lost before kubeflap watched it. The clock may be slow.
+func (x *health) doubts(n *node, t time.Time) bool {
+	at, before := x.missedFrom(n, x.intervalStart(n))
+	return before && !n.heartbeat.missed && n.ready == event.StatusTrue && !t.After(at)
+}
+
 // appendLate counts the node's current interval if it has become late or missed by t. It appends a transition for each
 // count. `proven` is the time at which the silence was proven.
 func (x *health) appendLate(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
@@ -149,7 +156,8 @@ func (x *health) appendLate(found []transition.Transition, n *node, t, proven ti
 		}
 		n.MissedHeartbeats++
 		found = append(found, transition.HeartbeatMissed{
-			OfNode: n.foundAt(mark, proven), Silence: period, Loss: x.loss(n),
+			OfNode: n.foundAt(mark, proven), Silence: period,
+			Read: x.reads.ProvenAfter(mark), Loss: x.loss(n),
 		})
 	}
 	return found

@@ -64,7 +64,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 	h := &n.heartbeat
 	v := Node{
 		Name: n.name, Created: x.watches.CountedFrom(n.created), Ready: n.ready, Counters: n.Counters,
-		HeartbeatKnown: !h.last.IsZero() && x.areLeasesKnown(), HeartbeatAge: t.Sub(h.lastSeen()), LongestInterval: x.longestInterval(n, t),
+		HeartbeatKnown: !h.last.IsZero() && x.areLeasesKnown() && !x.doubts(n, t), HeartbeatAge: t.Sub(h.lastSeen()), LongestInterval: x.longestInterval(n, t),
 	}
 	x.addPeriodTime(n, &v.Counters, t)
 	v.Departing = n.departure.At(t)

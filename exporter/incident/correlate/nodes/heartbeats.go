@@ -25,6 +25,8 @@ func (l *Nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 		switch {
 		case x.Unwatched:
 			s.Began = before // of a node that was found lost, the offset of its clock is known now
+		case !before.After(s.Began):
+			s.EndedBlind = false // kubeflap measured an interval that contains the silence
 		}
 	}
 	l.handleHeartbeat(n, x.Time, x.Interval)
@@ -93,7 +95,7 @@ func (l *Nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	}
 	l.Silences.Settings.Period, l.Silences.Settings.Managed = x.Silence, x.Loss.Managed
 	n.isSilent, n.lastHeartbeat, n.trigger = true, began, x.Loss.Trigger
-	n.beginSilence(l.Ledger, n.lastHeartbeat, x.Loss)
+	n.beginSilence(l.Ledger, n.lastHeartbeat, x.Loss).Read = x.Read
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	l.openGap(r, n, x.Time)
 	r.Evidence.Add(n.entry(incident.HeartbeatMissed, x.Time, x.Silence))

@@ -13,7 +13,8 @@ import (
 )
 
 // WatchBroke records that kubeflap no longer sees heartbeats. A node may send heartbeats that kubeflap misses. A
-// silence is nevertheless proven if it was already longer than the grace period.
+// silence is nevertheless proven if it was already longer than the grace period, or if a direct read of Leases
+// confirmed it.
 func (l *Nodes) WatchBroke(x transition.WatchBroke) {
 	for _, n := range l.troubled {
 		s := n.silence
@@ -24,7 +25,7 @@ func (l *Nodes) WatchBroke(x transition.WatchBroke) {
 		if r := n.current(x.Time); n.isSilent && r != nil {
 			r.Longest = max(r.Longest, x.Since.Sub(n.lastHeartbeat)) // the silence may end while the watch is broken
 		}
-		if x.Since.Sub(s.Began) <= l.Silences.Settings.CommonCauseWindow() {
+		if !s.Read && x.Since.Sub(s.Began) <= l.Silences.Settings.CommonCauseWindow() {
 			s.Blind = true
 		}
 	}
