@@ -93,7 +93,7 @@ func TestGracePeriods(t *testing.T) {
 		}, "1-2 1-2 1-2 0-1 0 0 0 0"},
 		"a break of the watch in a silence": {func(s *story) {
 			s.renews(12, 40, "b", "c").breaks(event.ReasonRefused, event.KindLease).at(43).watch(event.Up, event.KindLease).renews(43, 60, "b", "c").at(61).modified(lease("a", 61))
-		}, "0-1 0-1 0-1 0-1 0 0 0 0"},
+		}, "1 1 1 0-1 0 0 0 0"},
 		"a break of the watch in which all nodes send heartbeats": {func(s *story) {
 			s.renews(12, 40, "a", "b", "c").breaks(event.ReasonRefused, event.KindLease).at(300)
 			s.lists(event.KindLease, lease("a", 298), lease("b", 297), lease("c", 296)).renews(301, 340, "a", "b", "c")

@@ -65,9 +65,10 @@ type current struct {
 	last      time.Time
 	estimated bool
 	// byNode is the time of the last heartbeat by the node's clock, or zero if unknown. `confirmed` is set after the node
-	// controller has set the node to Unknown, which confirms an estimate.
-	byNode    event.NodeTime
-	confirmed bool
+	// controller has set the node to Unknown, which confirms an estimate. `timed` is set if the heartbeat arrived without
+	// delay, which means that `last` is exact.
+	byNode           event.NodeTime
+	confirmed, timed bool
 	// `late` is set if the interval has been counted as late. `missed` is set if it has been counted as missed.
 	late, missed bool
 	// setBack is set if the node's clock was set back during the interval.
@@ -84,8 +85,8 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 		x.found.AddInOrder(x.appendLate(nil, n, t, seen))
 	}
 	h := &n.heartbeat
-	sent := n.foundAt(t, seen)
-	measured := !x.isBlind() && !h.estimated && !h.last.Before(x.liveFrom())
+	spans, sent := x.spansBreak(n, t, byNode), n.foundAt(t, seen)
+	measured := !x.isBlind() && (spans || !h.estimated && !h.last.Before(x.liveFrom()))
 	x.endSilence(n, t, measured)
 	switch {
 	case h.last.IsZero():
@@ -116,7 +117,7 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 	if h.estimated {
 		h.previous[0] = time.Time{}
 	}
-	h.current = current{last: t, byNode: byNode}
+	h.current = current{last: t, byNode: byNode, timed: spans || !x.isBlind() && !t.Before(x.liveFrom())}
 	x.scheduleCheck(n)
 }
 

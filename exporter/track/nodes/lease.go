@@ -96,9 +96,6 @@ func (x *heartbeats) noteSetBack(n *node, e event.Event, renewed event.NodeTime)
 	x.found.Add(transition.ClockSetBack{OfNode: n.at(e.Seen), By: h.controllerRenewTime.Sub(renewed) + e.Seen.Sub(h.renewalSeen)})
 }
 
-// clocksAgree is the maximum difference between two clocks that agree, including the delivery time of a renewal.
-const clocksAgree = 5 * time.Second
-
 // mayIgnore reports whether the node controller may ignore the node's renewals because the node's clock was set back while
 // kubeflap did not watch.
 func (h *heartbeat) mayIgnore() bool {

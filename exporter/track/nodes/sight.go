@@ -69,6 +69,27 @@ func (x *sight) lastRenewal(n *node) time.Time {
 	return h.renewalSeen
 }
 
+// clocksAgree is the maximum difference between an interval by the node's clock and the same interval by kubeflap's
+// clock. A larger difference means that the watch delayed a heartbeat.
+const clocksAgree = 5 * time.Second
+
+// spansBreak reports whether the watch broke between the node's last known heartbeat and the heartbeat at t, and the
+// node sent no heartbeat in between. A restored watch shows such heartbeats first, so kubeflap would already know them.
+// byNode is the time of the heartbeat at t by the node's clock. If the two clocks disagree on the interval between the
+// two heartbeats, the watch delayed one of them, and spansBreak returns false.
+func (x *sight) spansBreak(n *node, t time.Time, byNode event.NodeTime) bool {
+	h := &n.heartbeat
+	switch {
+	case h.last.IsZero(), h.estimated, !h.timed, !h.last.Before(x.liveFrom()), x.isBlind():
+		return false
+	case !x.watches.Up(event.KindNode), !n.exists:
+		return false // a status report may have been missed
+	case h.byNode.IsZero() || byNode.IsZero():
+		return false
+	}
+	return (t.Sub(h.last) - byNode.Sub(h.byNode)).Abs() <= clocksAgree
+}
+
 // WatchWorks records that a watch works again after a break.
 func (x *sight) WatchWorks(e event.Event) {
 	if e.Kind == x.source() {
