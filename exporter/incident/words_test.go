@@ -28,13 +28,13 @@ func TestHitAndEffect(t *testing.T) {
 			Scope: "workload", Namespace: "shop", Subject: "StatefulSet/db", Counts: Counts{Lost: 3, OutageTime: 60 * second}, NodeCounts: NodeCounts{Evicted: 1}, ServicesLeftOut: 1,
 			Services: []Service{{Namespace: "shop", Name: "web", Lost: 1, Outages: 1, OutageTime: 60 * second, Down: true}},
 		}},
-		{"no loss", "control plane", "3 nodes", "lost no ready address", Incident{
+		{"no loss", "control plane", "3 nodes", "", Incident{
 			Scope: "control_plane", Subject: "control plane", Nodes: []string{"a", "b"}, NodesLeftOut: 1, Services: []Service{{}},
 		}},
-		{"manually managed Endpoints", "Service shop/web", "all manually managed addresses", "lost no ready address", Incident{
+		{"manually managed Endpoints", "Service shop/web", "all manually managed addresses", "", Incident{
 			Scope: "service", Namespace: "shop", Subject: "web", State: "ongoing", Services: []Service{{}},
 		}},
-		{"nothing", "Service shop/web", "nothing", "lost no ready address", Incident{Scope: "service", Namespace: "shop", Subject: "web", State: "pending", Services: []Service{{}}}},
+		{"nothing", "Service shop/web", "nothing", "", Incident{Scope: "service", Namespace: "shop", Subject: "web", State: "pending", Services: []Service{{}}}},
 	} {
 		if what, hit, effect := c.incident.What(), c.incident.Hit(), c.incident.Services[0].Effect(); what != c.what || hit != c.hit || effect != c.effect {
 			t.Errorf("%s: got %q, %q, %q, want %q, %q, %q", c.name, what, hit, effect, c.what, c.hit, c.effect)
