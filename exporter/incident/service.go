@@ -68,12 +68,12 @@ func (s Service) asOf(now time.Time, outage *Span) Service {
 // String returns the namespace and the name of the Service.
 func (s Service) String() string { return s.Namespace + "/" + s.Name }
 
-// Effect describes the incident's effect on the Service.
+// Effect describes the incident's effect on the Service. It is empty if there was none, because it may still follow.
 func (s Service) Effect() string {
-	text := "lost no ready address"
-	if s.Lost > 0 {
-		text = "lost " + phrase.Count(s.Lost, "ready address", "ready addresses")
+	if s.Lost == 0 && s.Outages == 0 && !s.Down {
+		return ""
 	}
+	text := "lost " + phrase.Count(s.Lost, "ready address", "ready addresses")
 	if s.Bounces > 0 {
 		text += fmt.Sprintf(", %d came back", s.Bounces)
 	}

@@ -100,7 +100,7 @@ func sections(x *incident.Incident, timeText func(time.Time) string) []section {
 		considered.items = append(considered.items, field{"", h.String()})
 	}
 	for _, s := range x.Services {
-		services.items = append(services.items, field{"", s.String() + " " + s.Effect()})
+		services.items = append(services.items, field{"", strings.TrimSpace(s.String() + " " + s.Effect())})
 	}
 	if x.ServicesLeftOut > 0 {
 		services.items = append(services.items, field{"", moreText(x.ServicesLeftOut)})
