@@ -169,3 +169,18 @@ func TestLastNoticesAreOfOngoingAndRecoveredIncidents(t *testing.T) {
 	equal(t, "running", rest[0].Kind, incident.Ongoing)
 	equal(t, "recovered", rest[1].Kind, incident.Ended)
 }
+
+// TestAddressesThatComeAndGoAreReportedOnce overwrites manually managed addresses as often as somebody restores them.
+func TestAddressesThatComeAndGoAreReportedOnce(t *testing.T) {
+	s := newScenario(t)
+	s.at(0).sees(transition.SelectorConflict{At: s.is(), Service: shopWeb, Count: 1})
+	equal(t, "pending", fmt.Sprint(s.at(1).notices()), fmt.Sprint(map[string][]incident.NoticeKind{"web": {incident.Started}}))
+	for i, want := range []map[string][]incident.NoticeKind{{"web": {incident.Changed}}, {}, {}} {
+		s.at(float64(10*i + 10)).sees(transition.EndpointsReset{At: s.is(), Service: shopWeb, Count: 1, BySelector: true})
+		equal(t, "ongoing", s.only().State, incident.StateOngoing)
+		equal(t, "reported", fmt.Sprint(s.notices()), fmt.Sprint(want))
+		s.at(float64(10*i + 15)).sees(transition.EndpointsRewritten{At: s.is(), Service: shopWeb, Count: 1})
+		equal(t, "pending again", s.only().State, incident.StatePending)
+		equal(t, "reported", len(s.notices()), 0)
+	}
+}
