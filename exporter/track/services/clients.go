@@ -43,7 +43,7 @@ type clients struct{ losses }
 type recent struct {
 	// until is the time until which it matters.
 	until time.Time
-	// left is the time at which the address stopped being ready. It is 0 if the address is ready, or the time is not exact.
+	// left is the time at which the address last stopped being ready. It is 0 if the time is not exact.
 	left    event.Moment
 	clients [transition.NumWindows]turns
 	// ahead is the last change of the address if the corresponding change of the pod has not been seen, or nil.

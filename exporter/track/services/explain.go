@@ -65,19 +65,13 @@ func (q *losses) explainByEvidence(l *loss) explanation {
 	case p == nil, deleted:
 		l.vanished = l.vanished || deleted
 		return explanation{cause: q.explainByService(l)}
-	case w != nil:
-		// The slice watch may lag and show an old state, from which the pod has already recovered.
-		return q.explainAgainstPod(l, p, w.Cause)
 	}
-	return q.explainAgainstPod(l, p, p.Cause())
-}
-
-// explainAgainstPod explains a loss that the last known state of the pod does not explain. Either the pod is not the
-// cause, or the pod watch lags. `otherwise` is the cause if no other is found.
-func (q *losses) explainAgainstPod(l *loss, p *pods.Pod, otherwise cause.Cause) explanation {
-	why := q.explainByService(l)
-	lagging := why == cause.Unknown && p.IsReady() && !q.watches.Missing(event.KindPod)
-	return explanation{cause: cmp.Or(why, otherwise), lagging: lagging}
+	// The last known state of the pod does not explain the loss. Either the pod is not the cause, or the pod watch lags.
+	why, otherwise := q.explainByService(l), p.Cause()
+	if w != nil {
+		otherwise = w.Cause // the slice watch may lag and show an old state, from which the pod has already recovered
+	}
+	return explanation{cause: cmp.Or(why, otherwise), lagging: why == cause.Unknown && p.IsReady() && !q.watches.Missing(event.KindPod)}
 }
 
 // explainByPod explains that an address became not ready by a readiness loss of its pod. With publishNotReadyAddresses,

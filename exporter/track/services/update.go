@@ -100,7 +100,7 @@ func (x *clients) countChange(u *update, a changed) {
 }
 
 func (x *clients) noteLoss(u *update, a changed, named transition.Address, r *recent) {
-	if x.notBefore(x.readFrom, u.at).Equal(u.at) {
+	if r.left = 0; x.notBefore(x.readFrom, u.at).Equal(u.at) {
 		r.left = x.watches.Moment(u.at)
 	}
 	l := &loss{
@@ -121,11 +121,7 @@ func (x *clients) awayUntil(t time.Time, r *recent) time.Duration {
 	if r == nil || r.left == 0 || !x.notBefore(x.readFrom, t).Equal(t) {
 		return 0
 	}
-	away := t.Sub(x.watches.Time(r.left))
-	if r.left = 0; away > bounceWindow {
-		return 0
-	}
-	return away
+	return t.Sub(x.watches.Time(r.left))
 }
 
 // gain describes a change of an address that was not ready before the change.
