@@ -56,21 +56,6 @@ type losses struct {
 	byAddress map[event.UID][]*loss
 }
 
-// addLoss starts the search for the cause of a loss.
-func (q *losses) addLoss(l *loss, from *source) {
-	s, t := l.service, l.change.Time
-	if !l.change.Foreign {
-		s.ownLost = q.watches.Moment(t)
-	}
-	if from != nil {
-		l.foreign, l.known = from.keeper == foreigner && s.hasSelector(), from.keeper == knownManager
-	}
-	l.version, l.edited = q.watches.Version(), s.edited == q.watches.Moment(t)
-	q.byAddress[l.change.ID] = append(q.byAddress[l.change.ID], l)
-	s.unreported = append(s.unreported, l)
-	q.watches.Schedule(t.Add(evidenceWait), watches.RankServices, func() { q.settleLate(l, true) })
-}
-
 // settleLate settles a loss with its most likely cause. If a watch with evidence may lag, and mayWait is set, the loss waits
 // for the watch instead.
 func (q *losses) settleLate(l *loss, mayWait bool) {

@@ -1,7 +1,6 @@
 package services
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -139,10 +138,8 @@ func (x *Services) switchSource(to event.Kind) {
 	for _, s := range x.all {
 		s.recount(to)
 	}
-	for _, h := range slices.SortedFunc(maps.Values(x.sources), func(a, b *source) int { return order(a.uid, b.uid) }) {
-		if h.kind == to {
-			x.recoverIfReady(h.service)
-		}
+	for _, s := range x.inOrder() {
+		x.recoverIfReady(s)
 	}
 }
 

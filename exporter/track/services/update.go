@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -99,20 +100,28 @@ func (x *clients) countChange(u *update, a changed) {
 	}
 }
 
+// noteLoss starts the search for the cause of a loss.
 func (x *clients) noteLoss(u *update, a changed, named transition.Address, r *recent) {
 	if r.left = 0; x.notBefore(x.readFrom, u.at).Equal(u.at) {
 		r.left = x.watches.Moment(u.at)
 	}
+	s, from, now := u.service, u.source, x.watches.Moment(u.at)
 	l := &loss{
-		service: u.service, of: int(u.readyBefore), manual: a.manual, terminating: a.state == terminating, vanished: u.vanished,
-		inEndpoints: x.readFrom == event.KindEndpoints || u.source != nil && u.source.mirrored,
+		service: s, of: int(u.readyBefore), manual: a.manual, terminating: a.state == terminating, vanished: u.vanished,
+		inEndpoints: x.readFrom == event.KindEndpoints || from != nil && from.mirrored, version: x.watches.Version(), edited: s.edited == now,
 		change: transition.AddressLost{
-			At: at(u.at), Address: named, Removed: !a.state.stays(), Trigger: transition.Trigger(u.uid, u.version),
-			Foreign: a.state == absent && a.foreign && u.hasSelector() && (x.readFrom != event.KindEndpoints || !u.conflict),
+			At: at(u.at), Address: named, Removed: !a.state.stays(), Trigger: transition.Trigger(s.uid, u.version),
+			Foreign: a.state == absent && a.foreign && s.hasSelector() && (x.readFrom != event.KindEndpoints || !s.conflict),
 		},
 	}
-	u.lost = append(u.lost, l)
-	x.addLoss(l, u.source)
+	if from != nil {
+		l.foreign, l.known = from.keeper == foreigner && s.hasSelector(), from.keeper == knownManager
+	}
+	if !l.change.Foreign {
+		s.ownLost = now
+	}
+	u.lost, s.unreported, x.byAddress[a.id] = append(u.lost, l), append(s.unreported, l), append(x.byAddress[a.id], l)
+	x.watches.Schedule(u.at.Add(evidenceWait), watches.RankServices, func() { x.settleLate(l, true) })
 }
 
 // awayUntil returns how long an address was not ready that is ready again at t. It returns 0 if the times are not exact, or
