@@ -31,6 +31,7 @@ func (q *facts) observe(s *service, p *pods.Pod, r *recent, change transition.Ad
 	case p.IsReady() != change.Ready:
 		if after(t) && !s.publish {
 			r.ahead = &change
+			p.JoinService(&s.alone) // so that podTurned is called
 		}
 	case after(turned) && t.Sub(turned) <= propagationLimit && q.watches.Live(event.KindPod, turned):
 		change.Delay = t.Sub(turned)

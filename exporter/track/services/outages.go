@@ -119,18 +119,23 @@ func (x *Services) OutageStarts(into []OutageStart) []OutageStart {
 	if _, blind := x.blindSince(); blind {
 		return into
 	}
+	add := func(name transition.Service, ongoing *outage) {
+		for class, at := range x.over[name] {
+			if ongoing != nil && ongoing.class == cause.Class(class) {
+				into = append(into, OutageStart{name, ongoing.class, ongoing.since})
+			} else if at != 0 && x.watches.Now().Sub(x.watches.Time(at)) <= keepOver {
+				into = append(into, OutageStart{Service: name, Class: cause.Class(class)})
+			}
+		}
+	}
 	for _, s := range x.inOrder() {
-		if s.current && s.outage != nil {
-			into = append(into, OutageStart{s.name, s.outage.class, s.outage.since})
+		if s.current {
+			add(s.name, s.outage)
 		}
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(x.over), compareNames) {
-		s := x.all[owned{name: name}]
-		for class, at := range x.over[name] {
-			ongoing := s != nil && s.outage != nil && s.outage.class == cause.Class(class)
-			if at != 0 && !ongoing && x.watches.Now().Sub(x.watches.Time(at)) <= keepOver {
-				into = append(into, OutageStart{Service: name, Class: cause.Class(class)})
-			}
+		if s := x.all[owned{name: name}]; s == nil || !s.current {
+			add(name, nil)
 		}
 	}
 	return into
