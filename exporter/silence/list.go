@@ -53,29 +53,12 @@ func (x List) OfEachNode() List {
 	if len(x) < 2 {
 		return x
 	}
-	if len(x) <= fewSilences && !x.repeatsNode() {
-		return x
-	}
 	seen := make(map[string]bool, len(x))
 	return x.Filter(func(s *Silence) bool {
 		again := seen[s.Node]
 		seen[s.Node] = true
 		return !again
 	})
-}
-
-// fewSilences is the size up to which comparing all pairs is cheaper than a map.
-const fewSilences = 16
-
-func (x List) repeatsNode() bool {
-	for i, s := range x {
-		for _, y := range x[:i] {
-			if y.Node == s.Node {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Nodes names the nodes.

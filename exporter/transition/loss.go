@@ -9,10 +9,8 @@ type NodeLoss struct {
 	Trigger uint64
 	// Renewed is the node's last renewTime, by the node's clock. It is zero if the node has no Lease.
 	Renewed time.Time
-	// GracePeriod is the current grace period, or 0 if unknown. Managed is set if a cloud provider runs the control
-	// plane. If so, users cannot set its flags.
+	// GracePeriod is the current grace period, or 0 if unknown.
 	GracePeriod time.Duration
-	Managed     bool
 	// ControlPlane is the state of the control-plane Leases at the time of the loss.
 	ControlPlane ControlPlane
 	// Blind is set if kubeflap's watch was broken at some time since the last heartbeat. If so, kubeflap may have

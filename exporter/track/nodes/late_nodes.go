@@ -107,14 +107,11 @@ func (x *health) nextCheck(n *node) time.Time {
 
 // missedFrom returns the time from which an interval that starts at `base` counts as missed. `before` is true if the
 // grace period ended before kubeflap watched the node. In this case, `base` is a time by the node's clock, which may be
-// slow. So missedFrom allows one more heartbeat interval, unless the node controller has set the node to Unknown.
+// slow. So missedFrom allows one more heartbeat interval.
 func (x *health) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
 	at, since := base.Add(x.grace.Period), x.watchedSince(n)
-	switch {
-	case at.After(since):
+	if at.After(since) {
 		return at, false
-	case n.heartbeat.confirmed:
-		return since, true
 	}
 	return since.Add(n.heartbeat.undisturbed()), true
 }
@@ -179,7 +176,7 @@ func (x *health) loss(n *node) transition.NodeLoss {
 			Announced: announced, AnnouncedAfter: announced != "" && !unseen && n.departure.AnnouncedSilence(h.last) == "",
 			Labels: x.labelled.count(n.labels), Unseen: unseen,
 		},
-		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: time.Time(h.apiRenewTime), GracePeriod: x.grace.Period, Managed: x.grace.IsManaged(),
+		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: time.Time(h.apiRenewTime), GracePeriod: x.grace.Period,
 		ControlPlane: x.controlPlane.AsOf(x.watches.Now()), Blind: x.isBlind() || !h.last.After(x.resumed), Last: x.lastRenewal(n),
 	}
 }

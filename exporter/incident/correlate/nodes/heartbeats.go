@@ -70,7 +70,6 @@ func (l *Nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 
 func (l *Nodes) heartbeatLate(x transition.HeartbeatLate) {
 	n := l.recordTransition(x.Node, x.Time)
-	l.Silences.Settings.Period = 2 * x.Silence
 	if !x.Unwatched {
 		n.late = x.Time
 	}
@@ -93,7 +92,6 @@ func (l *Nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 			l.Silences.Relist(s, began)
 		}
 	}
-	l.Silences.Settings.Period, l.Silences.Settings.Managed = x.Silence, x.Loss.Managed
 	n.isSilent, n.lastHeartbeat, n.trigger = true, began, x.Loss.Trigger
 	n.beginSilence(l.Ledger, n.lastHeartbeat, x.Loss).Read = x.Read
 	r := l.lose(n, x.Time, x.Loss, x.Silence)

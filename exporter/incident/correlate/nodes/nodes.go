@@ -147,10 +147,6 @@ func (n *node) hasProblem(x transition.NodeProblem) {
 }
 
 func (l *Nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledger.Record {
-	if x.Loss.GracePeriod > 0 {
-		l.Silences.Settings.Period = x.Loss.GracePeriod
-	}
-	l.Silences.Settings.Managed = x.Loss.Managed
 	s := n.silence
 	if s == nil || !s.Ended.IsZero() && x.Time.Sub(s.Ended) > markDelay {
 		s = n.beginSilence(l.Ledger, x.Time.Add(-x.Silence), x.Loss)

@@ -74,8 +74,6 @@ func (l *Nodes) clockSetBack(x transition.ClockSetBack) {
 // nodeFoundLost handles a node that was lost before kubeflap began to watch it.
 func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 	n := l.recordTransition(x.Node, x.Time)
-	l.Silences.Settings.Period = cmp.Or(x.Loss.GracePeriod, l.Silences.Settings.Period)
-	l.Silences.Settings.Managed = x.Loss.Managed
 	l.Silences.NotLate(x.Node)
 	fellSilent := x.Time.Add(-x.Silence)
 	s := n.beginSilence(l.Ledger, fellSilent, x.Loss)
