@@ -53,7 +53,7 @@ func (x *health) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 			lost.Loss.Perhaps = n.departure.AnnouncedNow()
 		}
 	}
-	if x.areLeasesKnown() && isCredible(h.last, t) {
+	if x.canDetectSilence(n) && isCredible(h.last, t) {
 		lost.Silence = t.Sub(h.last)
 	}
 	if lost.Unknown = n.ready == event.StatusUnknown; !lost.Unknown {

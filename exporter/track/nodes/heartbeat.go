@@ -28,6 +28,8 @@ type heartbeat struct {
 	previous [7]time.Time
 	// `every` is the measured interval, or 0 while the node does not exist.
 	every time.Duration
+	// `steady` counts the node's regular status reports while kubeflap has no permission to watch Leases.
+	steady steady
 	// addresses is the number of ready addresses on the node when the grace period ended.
 	addresses int
 	// scheduledCheck is the time of the node's next check, or zero if the current interval needs no more checks.
@@ -78,7 +80,9 @@ type current struct {
 // countHeartbeat counts a heartbeat and ends the interval before it. The node sent the heartbeat at t, and kubeflap
 // counts it at `seen`. byNode is the time of the heartbeat by the node's clock, or zero if unknown.
 func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.NodeTime) {
-	x.found.AddInOrder(x.appendLate(nil, n, t, seen))
+	if x.areLeasesKnown() {
+		x.found.AddInOrder(x.appendLate(nil, n, t, seen))
+	}
 	h := &n.heartbeat
 	spans, sent := x.spansBreak(n, t, byNode), n.foundAt(t, seen)
 	measured := !x.isBlind() && (spans || !h.estimated && !h.last.Before(x.liveFrom()))
@@ -96,6 +100,9 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 	case measured:
 		interval := t.Sub(h.last)
 		h.intervals.add(t, interval)
+		if !x.areLeasesKnown() {
+			h.steady.learn(interval)
+		}
 		if n.ready == event.StatusTrue && n.statusSince.Before(h.last) {
 			x.grace.NodeStayedReady(interval)
 		}

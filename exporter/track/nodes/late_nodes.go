@@ -127,7 +127,7 @@ func (x *health) doubts(n *node, t time.Time) bool {
 // count. `proven` is the time at which the silence was proven.
 func (x *health) appendLate(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
 	base, period := x.intervalStart(n), x.grace.Period
-	if !n.exists || base.IsZero() || period == 0 || x.isBlind() || !x.areLeasesKnown() {
+	if !n.exists || base.IsZero() || period == 0 || x.isBlind() || !x.canDetectSilence(n) {
 		return found
 	}
 	h := &n.heartbeat
@@ -164,7 +164,7 @@ func (x *health) appendLate(found []transition.Transition, n *node, t, proven ti
 // was due.
 func (x *health) loss(n *node) transition.NodeLoss {
 	h := &n.heartbeat
-	unseen, began := !x.areLeasesKnown(), h.last.Add(h.interval())
+	unseen, began := !x.canDetectSilence(n), h.last.Add(h.interval())
 	if unseen {
 		began = x.watches.Now().Add(-x.grace.Period) // the latest time at which the silence can have begun
 	}

@@ -69,6 +69,9 @@ func (x *heartbeats) applyRenewTime(n *node, e event.Event, made time.Time, rene
 		h.controllerRenewTime = renewed
 		h.catchUp = x.catchUpAfter(n, e, renewed)
 		x.applyRenewal(n, made, e.Seen, renewed)
+		if !h.lastRenewTime.IsZero() && h.renewals.learn(renewed.Sub(h.lastRenewTime)) {
+			x.noteInterval(n)
+		}
 		n.noteRenewal(e, made, renewed)
 		x.reportCatchUp(n, e.Seen, renewed)
 		if x.watches.Live(event.KindLease, e.Seen) {

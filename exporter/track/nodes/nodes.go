@@ -152,7 +152,7 @@ func (x *Nodes) forget(n *node) {
 	x.noteInterval(n)
 	var lease heartbeat
 	lease.controllerRenewTime, lease.apiRenewTime = n.heartbeat.controllerRenewTime, n.heartbeat.apiRenewTime
-	lease.leaseSeconds = n.heartbeat.leaseSeconds
+	lease.leaseSeconds, lease.renewals = n.heartbeat.leaseSeconds, n.heartbeat.renewals
 	*n = node{name: n.name, hasLease: n.hasLease, heartbeat: lease}
 	x.forgetIfGone(n)
 }

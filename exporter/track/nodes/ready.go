@@ -103,7 +103,7 @@ func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, m
 		Lasted: t.Sub(n.statusSince), Complete: n.sinceSeen && live && n.everReady,
 	}
 	n.everReady = n.everReady || to == event.StatusTrue
-	if !n.heartbeat.last.IsZero() && x.areLeasesKnown() {
+	if !n.heartbeat.last.IsZero() && x.canDetectSilence(n) {
 		change.Silence = t.Sub(n.heartbeat.last)
 	}
 	x.addPeriodTime(n, &n.Counters, t)
@@ -176,7 +176,7 @@ func (x *health) markedUnknown(n *node, e event.Event) {
 // Unknown. It returns 0 if the age is unknown, for example because the write was delayed.
 func (x *health) markedAge(n *node, seen time.Time, written event.ControllerTime) time.Duration {
 	h := &n.heartbeat
-	if h.mayIgnore() || !x.areLeasesKnown() || !x.watches.Live(x.source(), seen) {
+	if h.mayIgnore() || !x.canDetectSilence(n) || !x.watches.Live(x.source(), seen) {
 		return 0
 	}
 	known := h.previous[:]

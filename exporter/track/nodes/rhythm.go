@@ -21,19 +21,21 @@ const (
 type rhythms struct {
 	// leaseSeconds is the Lease's leaseDurationSeconds, or 0.
 	leaseSeconds int32
-	// `reports` is the rhythm of status reports, measured by the node's clock.
-	reports rhythm
+	// `renewals` and `reports` are the rhythms of Lease renewals and status reports, measured by the node's clock.
+	renewals, reports rhythm
 }
 
-// interval returns the normal heartbeat interval of a kubelet. It is a quarter of the Lease's duration. If status reports
-// have a shorter regular interval, `interval` returns that interval (nodeStatusUpdateFrequency).
+// interval returns the normal heartbeat interval of a kubelet. It is a quarter of the Lease's duration. If renewals or
+// status reports have a shorter regular interval, `interval` returns that interval (nodeStatusUpdateFrequency).
 func (r *rhythms) interval() time.Duration {
 	every := renewInterval
 	if r.leaseSeconds > 0 {
 		every = min(max(time.Duration(r.leaseSeconds)*time.Second/4, shortestInterval), longestInterval)
 	}
-	if known := r.reports.known(); known > 0 {
-		every = min(every, known)
+	for _, measured := range [...]*rhythm{&r.renewals, &r.reports} {
+		if known := measured.known(); known > 0 {
+			every = min(every, known)
+		}
 	}
 	return every
 }
@@ -74,3 +76,34 @@ func (r *rhythm) known() time.Duration {
 	}
 	return max(r.every.Round(time.Second), shortestInterval)
 }
+
+// Without a Lease watch, kubeflap uses status reports as heartbeats. In a cluster without Leases, the node controller
+// does the same, and kubelets report any status every 10 s.
+//
+// In a cluster with Leases, a kubelet reports a changed status every 10 s, and an unchanged status every 5 min
+// (kubelet, nodeStatusUpdateFrequency and nodeStatusReportFrequency). Without permission to watch these Leases, kubeflap
+// cannot distinguish a silent node from a node with an unchanged status. A silence then counts only after the node
+// controller has set the node to Unknown, and only if the node's previous reports were steady.
+const (
+	// steadyWithin is the longest interval between steady reports. It allows for the same delays as `undisturbed`.
+	steadyWithin = 11500 * time.Millisecond
+	// steadyFrom is the number of steady reports after which a node counts as steady. The count stops at steadyMost. A
+	// node that has reached steadyMost stays steady after one late report.
+	steadyFrom = 18
+	steadyMost = 24
+)
+
+// steady counts recent status reports that were as regular as Lease renewals.
+type steady int
+
+// learn adds the interval between two reports.
+func (s *steady) learn(interval time.Duration) {
+	if interval <= steadyWithin {
+		*s = min(*s+1, steadyMost)
+		return
+	}
+	*s = max(*s-(steadyMost-steadyFrom), 0)
+}
+
+// is reports whether the node's reports are steady.
+func (s steady) is() bool { return s >= steadyFrom }

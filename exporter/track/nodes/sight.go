@@ -33,10 +33,12 @@ func (x *sight) isBlind() bool {
 // that it missed.
 func (x *sight) liveFrom() time.Time { return watches.LiveFrom(x.resumed) }
 
+// canDetectSilence reports whether kubeflap would notice missed heartbeats of the node, at the latest when the node
+// controller sets it to Unknown. Without permission to watch Leases, this requires regular status reports of the node.
+func (x *sight) canDetectSilence(n *node) bool { return x.areLeasesKnown() || n.heartbeat.steady.is() }
+
 // areLeasesKnown reports whether kubeflap sees all Leases that there are. Missing heartbeats then prove that a node is
-// silent, even before the node controller sets it to Unknown. Without permission to watch them, kubeflap uses status
-// reports, which kubelets send every 5 min if nothing changes (nodeStatusReportFrequency), so a silence cannot be told from
-// an unchanged status.
+// silent, even before the node controller sets it to Unknown.
 func (x *sight) areLeasesKnown() bool {
 	return x.source() == event.KindLease || x.watches.Absent(event.KindLease)
 }
