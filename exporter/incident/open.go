@@ -118,7 +118,7 @@ func (f *Facts) LacksAddresses() bool {
 }
 
 // Pending reports whether there is a selector conflict.
-func (f *Facts) Pending() bool { return f.Open.Has(TrackConflict) }
+func (f *Progress) Pending() bool { return f.Open.Has(TrackConflict) }
 
 // Ongoing reports whether something has not recovered. A selector conflict alone does not count.
-func (f *Facts) Ongoing() bool { return len(f.Open) > 1 || len(f.Open) == 1 && !f.Pending() }
+func (f *Progress) Ongoing() bool { return len(f.Open) > 1 || len(f.Open) == 1 && !f.Pending() }
