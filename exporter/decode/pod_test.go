@@ -39,8 +39,10 @@ func TestControllerManager(t *testing.T) {
 		{"the flag without a value", "kcm", []string{"--node-monitor-grace-period"}, nil, event.ControllerManager{}},
 		{"a value that is none", "kcm", []string{"--node-monitor-grace-period=soon"}, nil, event.ControllerManager{}},
 		{
-			"other flags", "kcm", []string{"kcm", "--node-monitor-period=2s", "--kube-api-qps=0", "--pod-eviction-timeout", "1m"},
-			nil, event.ControllerManager{Flags: event.ControllerManagerFlags{MonitorPeriod: 2 * time.Second, EvictionTimeout: time.Minute}},
+			"other flags", "kcm",
+			[]string{"kcm", "--node-monitor-period=2s", "--kube-api-qps=0", "--pod-eviction-timeout", "1m"},
+			nil,
+			event.ControllerManager{Flags: event.ControllerManagerFlags{MonitorPeriod: 2 * time.Second, EvictionTimeout: time.Minute}},
 		},
 		{"a registry with a port, no tag", "localhost:5000/kcm", nil, nil, event.ControllerManager{}},
 		{"a registry with a port, a tag and a digest", "localhost:5000/kcm:v1.31.0@sha256:abcd", nil, nil, event.ControllerManager{Version: "v1.31.0"}},
