@@ -31,7 +31,7 @@ func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
 		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.Late(l.now.Add(-time.Hour)),
 		Day: l.Silences.All(), Now: l.now, Nodes: nodes,
 		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Settings.Undisturbed(), Rate: judge.Rate{Silences: seen, NodeTime: nodeTime},
-		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.Silences.Upgrades,
+		ControlPlane: l.ControlPlane, Upgrades: l.Silences.Upgrades,
 	}
 }
 
