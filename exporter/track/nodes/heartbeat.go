@@ -64,10 +64,11 @@ type current struct {
 	// the node's clock.
 	last      time.Time
 	estimated bool
-	// byNode is the time of the last heartbeat by the node's clock, or zero if unknown. `timed` is set if the heartbeat
-	// arrived without delay, which means that `last` is exact.
-	byNode event.NodeTime
-	timed  bool
+	// byNode is the time of the last heartbeat by the node's clock, or zero if unknown. `confirmed` is set after the node
+	// controller has set the node to Unknown, which confirms an estimate. `timed` is set if the heartbeat arrived without
+	// delay, which means that `last` is exact.
+	byNode           event.NodeTime
+	confirmed, timed bool
 	// `late` is set if the interval has been counted as late. `missed` is set if it has been counted as missed.
 	late, missed bool
 	// setBack is set if the node's clock was set back during the interval.

@@ -107,11 +107,14 @@ func (x *health) nextCheck(n *node) time.Time {
 
 // missedFrom returns the time from which an interval that starts at `base` counts as missed. `before` is true if the
 // grace period ended before kubeflap watched the node. In this case, `base` is a time by the node's clock, which may be
-// slow. So missedFrom allows one more heartbeat interval.
+// slow. So missedFrom allows one more heartbeat interval, unless the node controller has set the node to Unknown.
 func (x *health) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
 	at, since := base.Add(x.grace.Period), x.watchedSince(n)
-	if at.After(since) {
+	switch {
+	case at.After(since):
 		return at, false
+	case n.heartbeat.confirmed:
+		return since, true
 	}
 	return since.Add(n.heartbeat.undisturbed()), true
 }

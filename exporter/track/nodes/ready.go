@@ -163,6 +163,7 @@ func (x *health) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.controllerRenewTime = h.apiRenewTime
 	if !x.reads.Doubtful() {
+		h.confirmed = true
 		x.found.AddInOrder(x.appendLate(nil, n, e.Seen, e.Seen)) // the node controller also considers the node silent
 	}
 	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.isBlind()
