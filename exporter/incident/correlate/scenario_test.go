@@ -42,6 +42,7 @@ func (s *scenario) beats(nodes ...string) *scenario { return s.returns(10, nodes
 
 // misses lets the grace period pass without heartbeats of the nodes.
 func (s *scenario) misses(grace float64, nodes ...string) *scenario {
+	s.sees(transition.GracePeriodKnown{At: s.is(), Period: seconds(grace)})
 	now := s.now
 	for _, n := range nodes {
 		s.now = now.Add(-seconds(grace / 2))
