@@ -117,13 +117,8 @@ func (h *Store) AfterOrLasting(t time.Time) List {
 // All returns all silences in which nodes were lost, sorted by start.
 func (h *Store) All() List { return h.lost }
 
-// Seen returns the number of unexplained silences that count for their rate in a cluster with the given number of
-// nodes, and the observed time, summed over all nodes. It omits silences that began before kubeflap started watching. It
-// also omits silences that began in the last hour, because their verdicts may still change.
-func (h *Store) Seen(t time.Time, nodes int) (silences int, nodeTime time.Duration) {
-	return h.lost.Count(func(s *Silence) bool { return !s.Found.Is && !s.Explained() && t.Sub(s.Began) > time.Hour }),
-		time.Duration(nodes) * min(t.Sub(h.since), remembered)
-}
+// Observed returns how long the cluster has been observed, at most a day.
+func (h *Store) Observed(t time.Time) time.Duration { return min(t.Sub(h.since), remembered) }
 
 // Past is what a Store keeps when kubeflap does not watch for some time. Observed is the length of the observation.
 // Silences holds the ended silences in which nodes were lost, oldest first. Late holds those before late heartbeats.
@@ -136,7 +131,7 @@ type Past struct {
 // Past returns copies of the silences that had ended by t.
 func (h *Store) Past(t time.Time) (p Past) {
 	if !h.since.IsZero() {
-		p.Observed = min(t.Sub(h.since), remembered)
+		p.Observed = h.Observed(t)
 	}
 	copies := func(of List) (all []Silence) {
 		for _, s := range of {

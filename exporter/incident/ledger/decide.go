@@ -26,11 +26,10 @@ const (
 
 // NodeLoss returns the current facts about the given silences.
 func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
-	seen, nodeTime := l.Silences.Seen(l.now, nodes)
 	return &judge.NodeLoss{
 		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.Late(l.now.Add(-time.Hour)),
 		Day: l.Silences.All(), Now: l.now, Nodes: nodes,
-		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Settings.Undisturbed(), Rate: judge.Rate{Silences: seen, NodeTime: nodeTime},
+		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Settings.Undisturbed(), Observed: l.Silences.Observed(l.now),
 		ControlPlane: l.ControlPlane, Upgrades: l.Silences.Upgrades,
 	}
 }

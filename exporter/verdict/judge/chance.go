@@ -15,21 +15,11 @@ const (
 	priorTime     = 7 * 24 * time.Hour
 )
 
-// Rate is the observed rate of silences per node. The methods add a prior for clusters with a short history.
-type Rate struct {
-	// Silences is the number of observed silences. NodeTime is the observed time, summed over all nodes.
-	Silences int
-	NodeTime time.Duration
-}
-
-// perNode returns the expected number of silences of one node in the duration d.
-func (r Rate) perNode(d time.Duration) float64 {
-	return (float64(r.Silences) + priorSilences) / (r.NodeTime.Hours() + priorTime.Hours()) * d.Hours()
-}
-
-// inTurn returns the probability of at least the given number of independent silences within an hour.
-func (r Rate) inTurn(silences, nodes int) float64 {
-	return poissonTail(silences, r.perNode(time.Hour)*float64(nodes))
+// perHour returns the expected number of silences of all nodes in an hour, if there were some silences while kubeflap
+// observed the cluster. It adds a prior for clusters with a short history.
+func (f *NodeLoss) perHour(silences int) float64 {
+	nodes := float64(f.Nodes)
+	return (float64(silences) + priorSilences) / (f.Observed.Hours()*nodes + priorTime.Hours()) * nodes
 }
 
 // poissonTail returns the probability of at least k events under a Poisson distribution with the given mean.

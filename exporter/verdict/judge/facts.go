@@ -32,8 +32,8 @@ type NodeLoss struct {
 	ControlPlane ControlPlane
 	// Upgrades holds the recent upgrades of kubelets.
 	Upgrades silence.Upgrades
-	// Rate measures how often nodes of this cluster fall silent.
-	Rate
+	// Observed is how long kubeflap has observed the cluster, at most a day.
+	Observed time.Duration
 
 	cluster *cluster
 }

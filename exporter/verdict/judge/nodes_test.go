@@ -33,7 +33,7 @@ func back(all silence.List, after ...float64) silence.List {
 }
 
 func loss(nodes int, all silence.List) *NodeLoss {
-	return &NodeLoss{Silences: all, Recent: all, Now: at(3000), Nodes: nodes, GracePeriod: 40 * time.Second, Interval: 11500 * time.Millisecond, Rate: Rate{NodeTime: time.Duration(nodes) * time.Hour}}
+	return &NodeLoss{Silences: all, Recent: all, Now: at(3000), Nodes: nodes, GracePeriod: 40 * time.Second, Interval: 11500 * time.Millisecond, Observed: time.Hour}
 }
 
 func change(all silence.List, how func(*silence.Silence)) silence.List {

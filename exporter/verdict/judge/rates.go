@@ -31,7 +31,7 @@ type ownRate struct {
 // measureRates counts the silences that began more than one heartbeat interval from those of other nodes, in the last hour
 // and, by the verdicts about them, in the day before.
 func (f *NodeLoss) measureRates() *ownRates {
-	observed := max(f.NodeTime.Hours()/float64(max(f.Nodes, 1)), f.Interval.Hours())
+	observed := max(f.Observed, f.Interval).Hours()
 	x := &ownRates{0, min(max(observed, 0.25), 1), map[string]ownRate{}, nil}
 	before, total := map[string]float64{}, 0
 	for _, s := range f.Day {
@@ -54,7 +54,7 @@ func (f *NodeLoss) measureRates() *ownRates {
 		r.perHour = max(n/x.observed, (n+before[name])/observed)
 		x.nodes[name] = r
 	}
-	x.healthy = max(Rate{NodeTime: f.NodeTime}.perNode(time.Hour)*float64(f.Nodes), float64(len(before))/observed)
+	x.healthy = max(f.perHour(0), float64(len(before))/observed)
 	x.addCoincidences(2*f.Interval.Hours(), float64(total)/x.observed)
 	return x
 }

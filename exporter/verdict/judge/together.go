@@ -201,7 +201,9 @@ func (f *NodeLoss) inLastHour(s *silence.Silence) bool { return s.Began.After(f.
 // inTurn returns the silences of nodes that fell silent one after another. The result is nil if chance may explain them.
 func (f *NodeLoss) inTurn() silence.List {
 	isChance := func(all silence.List) bool {
-		return len(all) < 4 || f.Rate.inTurn(len(all), f.Nodes) >= significance
+		// The verdicts about silences of the last hour may still change.
+		before := f.Day.Count(func(s *silence.Silence) bool { return !s.Found.Is && !s.Explained() && !f.inLastHour(s) })
+		return len(all) < 4 || poissonTail(len(all), f.perHour(before)) >= significance
 	}
 	if isChance(f.cluster.recent) {
 		return nil
