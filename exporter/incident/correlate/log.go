@@ -111,6 +111,9 @@ func (l *Log) observeWatch(x transition.Transition) {
 		}
 		l.ledger.AddToNodes(incident.Entry{Kind: incident.WatchBroke, Time: x.Time, Name: x.Resource.String()})
 	case transition.WatchWorks:
+		if x.Resource == event.KindLease {
+			l.ledger.LeaseBreak.To = x.Time
+		}
 		if !l.ledger.Resumed(x.Time.Add(-x.Blind), x.Time) {
 			l.ledger.AddToNodes(incident.Entry{Kind: incident.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
 		}

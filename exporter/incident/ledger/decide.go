@@ -30,7 +30,7 @@ func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
 		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.Late(l.now.Add(-time.Hour)),
 		Day: l.Silences.All(), Now: l.now, Nodes: nodes,
 		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Settings.Undisturbed(), Observed: l.Silences.Observed(l.now),
-		ControlPlane: l.ControlPlane, Upgrades: l.Silences.Upgrades,
+		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.Silences.Upgrades,
 	}
 }
 

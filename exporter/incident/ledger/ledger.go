@@ -27,6 +27,8 @@ type Ledger struct {
 	Silences silence.Store
 	// ControlPlane holds the facts from control-plane Leases and from direct reads of Leases.
 	ControlPlane judge.ControlPlane
+	// LeaseBreak is the last break of the Lease watch.
+	LeaseBreak judge.Break
 
 	// InTurn is called at a review of the verdicts, with the silences of nodes that fell silent one after another, unless
 	// chance may explain them.

@@ -9,7 +9,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/silence"
 )
 
-const notWatched = "kubeflap was not watching yet"
+const (
+	notWatched = "kubeflap was not watching yet"
+	// caughtUp is the longest time that a restored watch needs to deliver missed events. It equals catchUp in
+	// exporter/track/watches.
+	caughtUp = 2 * time.Second
+)
 
 func isUnseen(s *silence.Silence) bool { return s.Unseen }
 
@@ -82,6 +87,11 @@ func (w *weighing) perhapsText() string {
 // others returns the number of nodes that are not part of the incident.
 func (w *weighing) others() int { return w.Nodes - len(w.own.OfEachNode()) }
 
+func othersUnseen(w *weighing) fact {
+	return when(w.others() > 0 && w.own.Any(w.mayHideOthers),
+		"kubeflap's own watch was broken. When the watch has caught up, kubeflap will know whether other nodes fell silent, too")
+}
+
 // othersInTime tells whether nodes that are not part of the incident sent heartbeats on time.
 func othersInTime(w *weighing) fact {
 	others := w.others()
@@ -99,6 +109,14 @@ func othersInTime(w *weighing) fact {
 // silentAt returns the number of other nodes that were silent at a time.
 func silentAt(w *weighing, t time.Time) int {
 	return othersWith(w, func(s *silence.Silence) bool { return s.Began.Before(t) && (s.IsOngoing() || s.Ended.After(t)) })
+}
+
+// mayHideOthers reports whether a break of the Lease watch may hide silences that began together with this one. The
+// result is false once the watch has delivered the missed events.
+func (f *NodeLoss) mayHideOthers(s *silence.Silence) bool {
+	b := f.Break
+	caught := !b.To.IsZero() && !f.Now.Before(b.To.Add(caughtUp))
+	return !b.From.IsZero() && !caught && b.From.Before(s.Began.Add(f.Interval)) && (b.To.IsZero() || s.Began.Before(b.To))
 }
 
 // othersText describes the heartbeats of the given number of nodes that are not part of the incident. For the time before

@@ -30,12 +30,25 @@ type NodeLoss struct {
 	GracePeriod, Interval time.Duration
 	// ControlPlane holds the facts from control-plane Leases and from direct reads of Leases.
 	ControlPlane ControlPlane
+	// Break is the newest break of kubeflap's own Lease watch.
+	Break Break
 	// Upgrades holds the recent upgrades of kubelets.
 	Upgrades silence.Upgrades
 	// Observed is how long kubeflap has observed the cluster, at most a day.
 	Observed time.Duration
 
 	cluster *cluster
+}
+
+// Break is a period in which kubeflap's own Lease watch was broken. From is zero if there was no break. To is zero if
+// the break is ongoing.
+type Break struct{ From, To time.Time }
+
+// Begin records that the watch broke. It has no effect if the watch is already broken.
+func (b *Break) Begin(t time.Time) {
+	if b.From.IsZero() || !b.To.IsZero() {
+		*b = Break{From: t}
+	}
 }
 
 // fact is the answer to one question about an incident, and how it is known.

@@ -59,6 +59,7 @@ var nodeHypotheses = []struct {
 		{neverSilent, yes, next, next},
 		{oneOfSeveral, no, next, unknown},
 		{perhapsTogether, unknown, next, next},
+		{othersUnseen, unknown, next, next},
 		{machineGone, unknown, next, next},
 		{neverLate, no, next, next},
 		{othersInTime, yes, no, unknown},

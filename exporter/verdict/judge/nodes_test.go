@@ -76,6 +76,10 @@ func TestVerdictsOfNodes(t *testing.T) {
 	partly.Silences[0].Blind = true
 	began := loss(9, change(silent(0, 0, 0), func(s *silence.Silence) { s.BeganBlind = true }))
 	ended := loss(20, change(back(silent(0, 5), 60, 900), func(s *silence.Silence) { s.EndedBlind = true }))
+	broken := loss(9, silent(0))
+	broken.Break = Break{From: at(5)}
+	caughtUp := loss(9, silent(0))
+	caughtUp.Break = Break{at(5), at(100)}
 	late := loss(9, silent(0))
 	late.Late = silence.List{{Node: "node-2", Began: at(4)}}
 	earlier := loss(9, silent(0))
@@ -97,6 +101,8 @@ func TestVerdictsOfNodes(t *testing.T) {
 		{"kubeflap was blind in one silence, and another one is proven", partly, verdict.Node},
 		{"three fell silent while kubeflap was blind: together or not", began, verdict.Undecided},
 		{"two of twenty within 10 s, and kubeflap was blind when they came back", ended, verdict.Undecided},
+		{"the watch broke before others would be late", broken, verdict.Undecided},
+		{"it has caught up since", caughtUp, verdict.Node},
 		{"another node became late with it", late, verdict.Undecided},
 		{"another node became late long before", earlier, verdict.Node},
 		{"three renewals in flight at a grace period of 10 s", young, verdict.GracePeriod},

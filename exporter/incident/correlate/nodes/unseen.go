@@ -29,6 +29,7 @@ func (l *Nodes) WatchBroke(x transition.WatchBroke) {
 			s.Blind = true
 		}
 	}
+	l.LeaseBreak.Begin(x.Since)
 }
 
 // heartbeatsWereInTime withdraws the silences that did not happen. The heartbeats were on time, but the watch delivered
