@@ -22,6 +22,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
@@ -124,23 +125,7 @@ func (d *desk) install() (address string) {
 
 // makeWeb creates a Service with two pods on node-2.
 func (d *desk) makeWeb() {
-	core, labels := d.cluster.Client.CoreV1(), map[string]string{"app": "web"}
-	steps.Value(core.Namespaces().Create(d.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}}, metav1.CreateOptions{}))
-	steps.Value(core.Services(tenant).Create(d.ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}},
-	}, metav1.CreateOptions{}))
-	for _, name := range []string{"web-1", "web-2"} {
-		steps.Value(core.Pods(tenant).Create(d.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.PodSpec{
-			NodeName: "node-2", AutomountServiceAccountToken: new(false), Containers: []corev1.Container{{Name: "web", Image: "web"}},
-		}}, metav1.CreateOptions{}))
-	}
-	steps.Must(poll.Until(d.ctx, time.Minute, "two ready addresses", func(ctx context.Context) error {
-		n, err := cluster.ReadyAddresses(ctx, d.cluster.Client, tenant, "web")
-		if err == nil && n != 2 {
-			err = fmt.Errorf("got %d", n)
-		}
-		return err
-	}))
+	scenario.MakeReadyWeb(&scenario.Lab{Ctx: d.ctx, Cluster: d.cluster, Client: d.cluster.Client}, "node-2", "node-2")
 }
 
 // kubeflapSays runs a kubeflap command, and returns its output, its error output and its exit status.

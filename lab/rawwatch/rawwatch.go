@@ -10,10 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -75,8 +73,7 @@ const maxFrame = 64 << 20
 
 // Recorder lists and watches all resources, and writes what it receives.
 type Recorder struct {
-	client *http.Client
-	host   string
+	client rest.Interface
 
 	mu   sync.Mutex
 	file *os.File
@@ -88,16 +85,12 @@ type Recorder struct {
 }
 
 // New returns a recorder that writes to a file, compressed with gzip.
-func New(config *rest.Config, path string) (*Recorder, error) {
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("create a client: %w", err)
-	}
+func New(client rest.Interface, path string) (*Recorder, error) {
 	file, err := os.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("record the watches: %w", err)
 	}
-	return &Recorder{client: client, host: config.Host, file: file, out: gzip.NewWriter(file)}, nil
+	return &Recorder{client: client, file: file, out: gzip.NewWriter(file)}, nil
 }
 
 // Begin lists all resources, and starts to watch them. It returns after the streamed lists.
@@ -171,20 +164,14 @@ func readFrame(stream io.Reader) []byte {
 }
 
 func (r *Recorder) get(ctx context.Context, path string, query url.Values) io.ReadCloser {
-	address := strings.TrimSuffix(r.host, "/") + path
-	if query != nil {
-		address += "?" + query.Encode()
-	}
-	request := steps.Value(http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody))
+	request := r.client.Get().AbsPath(path)
 	if path != "/version" {
-		request.Header.Set("Accept", mediaType)
+		request.SetHeader("Accept", mediaType)
 	}
-	response, err := r.client.Do(request)
-	steps.Must(err)
-	if response.StatusCode != http.StatusOK {
-		steps.Must(errors.Join(fmt.Errorf("get %s: %s", path, response.Status), response.Body.Close()))
+	for name := range query {
+		request.Param(name, query.Get(name))
 	}
-	return response.Body
+	return steps.Value(request.Stream(ctx))
 }
 
 func readAll(body io.ReadCloser) []byte {

@@ -82,8 +82,7 @@ func readyNotRestored() Scenario {
 		},
 		Options: graced(3),
 		Prepare: func(l *Lab) {
-			makeWeb(l, nil, victim)
-			l.waitForReadyAddresses("shop", "web", 1)
+			MakeReadyWeb(l, victim)
 			l.waitForNoTaints()
 		},
 		Run: func(l *Lab) {

@@ -17,11 +17,8 @@ func nodeDrain() Scenario {
 		Reports: []Report{},
 		Causes:  []Loss{{"web", "pod_evicted", drainedPods, "a node is drained, with a new pod ready before each eviction"}},
 		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare: func(l *Lab) {
-			makeWeb(l, nil, slices.Repeat([]string{cluster.NodeName(1)}, drainedPods)...)
-			l.waitForReadyAddresses("shop", "web", drainedPods)
-		},
-		Run: func(l *Lab) { replaceNode(l, cluster.NodeName(1)) },
+		Prepare: func(l *Lab) { MakeReadyWeb(l, slices.Repeat([]string{cluster.NodeName(1)}, drainedPods)...) },
+		Run:     func(l *Lab) { replaceNode(l, cluster.NodeName(1)) },
 	}
 }
 
@@ -58,10 +55,7 @@ func singleReplicaDrain() Scenario {
 		},
 		Alerts:  []Alert{},
 		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: []string{unhurried}},
-		Prepare: func(l *Lab) {
-			makeWeb(l, nil, drained[0])
-			l.waitForReadyAddresses("shop", "web", 1)
-		},
+		Prepare: func(l *Lab) { MakeReadyWeb(l, drained[0]) },
 		Run: func(l *Lab) {
 			l.WaitForHeartbeats()
 			drainOnly(l, drained[0], podName(0), podName(1), drained[1])

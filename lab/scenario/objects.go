@@ -70,6 +70,12 @@ func makeWeb(l *Lab, change func(*corev1.Pod), nodes ...string) {
 	}
 }
 
+// MakeReadyWeb is like makeWeb, and waits until all addresses are ready.
+func MakeReadyWeb(l *Lab, nodes ...string) {
+	makeWeb(l, nil, nodes...)
+	l.waitForReadyAddresses("shop", "web", len(nodes))
+}
+
 // spread creates the Service "web" with pods that are distributed over the hollow nodes.
 func spread(l *Lab, pods int, change func(*corev1.Pod)) {
 	nodes := l.nodes()

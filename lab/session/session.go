@@ -108,7 +108,7 @@ func (s *Session) begin() {
 	// counts can be exactly equal.
 	s.withWritersPaused(func() {
 		if s.options.Raw != "" {
-			s.raw = steps.Value(rawwatch.New(s.Cluster.Config, s.options.Raw))
+			s.raw = steps.Value(rawwatch.New(s.Client.Discovery().RESTClient(), s.options.Raw))
 			s.Must(s.raw.Begin(s.Ctx))
 		}
 		s.startRecorder()
