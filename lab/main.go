@@ -141,33 +141,23 @@ func play(ctx context.Context, s scenario.Scenario, options session.Options, sho
 		failed = cmp.Or(failed, show.result(running.Truth))
 	}
 	if failed == nil {
-		fmt.Fprintf(show.out, "%s took %s; %s\n", s.Name, time.Since(begin).Round(time.Second), verdict(running))
+		agrees := "no kubeflap to compare with"
+		if running.URL != "" {
+			agrees = "kubeflap agrees with the recorder"
+		}
+		fmt.Fprintf(show.out, "%s took %s; %s\n", s.Name, time.Since(begin).Round(time.Second), agrees)
 	}
 	if show.keep && running.Cluster != nil {
-		options.Log.Info("the cluster keeps running until interrupted",
-			"kubeconfig", running.Cluster.Kubeconfig, "kubeflap", running.URL, "result", failed)
-		show.urls(running)
+		options.Log.Info("the cluster keeps running until interrupted", "kubeconfig", running.Cluster.Kubeconfig, "result", failed)
+		if running.URL != "" {
+			options.Log.Info("kubeflap keeps running", "incidents", running.URL+"/flaps")
+		}
+		if running.Prometheus != nil {
+			options.Log.Info("Prometheus keeps running", "alerts", running.Prometheus.URL+"/api/v1/alerts")
+		}
 		<-ctx.Done()
 	}
 	return cmp.Or(failed, running.Stop())
-}
-
-// urls prints the URLs of kubeflap, and of Prometheus if it runs.
-func (s show) urls(running *session.Session) {
-	if running.URL == "" {
-		return
-	}
-	fmt.Fprintf(s.out, "incidents       %s/flaps\n", running.URL)
-	if running.Prometheus != nil {
-		fmt.Fprintf(s.out, "alerts          %s/api/v1/alerts\n", running.Prometheus.URL)
-	}
-}
-
-func verdict(s *session.Session) string {
-	if s.URL == "" {
-		return "no kubeflap to compare with"
-	}
-	return "kubeflap agrees with the recorder"
 }
 
 // result prints the counts that are not 0. If dump is set, it also writes one line per counted event to the file dump.
