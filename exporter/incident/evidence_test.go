@@ -103,17 +103,6 @@ func TestNoSpanOutlastsTheIncident(t *testing.T) {
 	}
 }
 
-func TestTheFirstAndTheLastSpansAreKept(t *testing.T) {
-	var l Timeline
-	for i := range 100 {
-		l.Begin(TrackNode, fmt.Sprint(i), at(float64(i)))
-	}
-	spans := l.described(time.Time{})
-	if l.dropped != 4 || len(spans) != 96 || spans[23].Name != "23" || spans[24].Name != "28" {
-		t.Errorf("%d left out, spans %+v", l.dropped, spans)
-	}
-}
-
 // TestTrimKeepsWhatIsShown checks that a large incident shows the same after it has released what is not shown.
 func TestTrimKeepsWhatIsShown(t *testing.T) {
 	f := NewFacts(ControlPlaneSubject())

@@ -87,16 +87,3 @@ func TestAnIntervalThatMayBeAReboot(t *testing.T) {
 		t.Errorf("after a later interval: %s", got)
 	}
 }
-
-func TestOnlyTheNodesOwnSilencesSpeakForALongerGracePeriod(t *testing.T) {
-	for v, want := range map[verdict.Verdict]time.Duration{
-		verdict.Node: 60 * time.Second, verdict.GracePeriod: 0, verdict.SharedPath: 0, verdict.ControllerManager: 0, verdict.Planned: 0, verdict.NodeRebooted: 0, verdict.Undecided: 0,
-	} {
-		h := known()
-		h.silent(0, 60, NewJudgement(v))
-		h.Arrived("node-1", at(60), time.Minute, 9)
-		if got := h.Longest(at(600)); got != want {
-			t.Errorf("%s: %s, want %s", v, got, want)
-		}
-	}
-}

@@ -15,27 +15,6 @@ func aNode(name string) *event.Node {
 }
 
 // A loss may wait up to 15 s for its cause. Later transitions of the same address must not be reported earlier.
-
-func TestNobodyWaitsForAnAddressThatIsGoneOrBackBeforeItsLossIsReported(t *testing.T) {
-	deleted, terminating := aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s", "-web-1", "web-2")
-	deleted.DeletionTimestamp, terminating.Addresses[0].Terminating = zero.Add(seconds(11)), true
-	for name, then := range map[string]func(*tracked){
-		"deleted": func(b *tracked) { b.is(event.Modified, deleted, terminating).is(event.Deleted, deleted) },
-		"removed": func(b *tracked) { b.is(event.Modified, aSlice("s", "web-2")) },
-		"back": func(b *tracked) {
-			b.is(event.Modified, aPod("web-1", event.StatusTrue, ""), aSlice("s", "web-1", "web-2"))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newTracked(track.Settings{})
-			b.starts(aNode("node-1"), aService("web", "s", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), aSlice("s", "web-1", "web-2"))
-			b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s", "-web-1", "web-2"))
-			then(b.at(11.5))
-			b.runsNo(t)
-		})
-	}
-}
-
 func TestConsumerBouncesMatchTheMetricWhileAnotherLossWaits(t *testing.T) {
 	updated := func(status event.Status, reason string) *event.Pod {
 		p := aPod("web-1", status, reason)

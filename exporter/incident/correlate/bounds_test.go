@@ -27,16 +27,6 @@ func (s *scenario) regainsOne(i int) *scenario {
 	return s.sees(transition.AddressReady{At: s.is(), Address: one(i)})
 }
 
-func TestTheNewestIncidentsAreKept(t *testing.T) {
-	s := newScenario(t)
-	for i := range 25 {
-		s.at(float64(i)).losesOne(i, cause.ProbeFailed)
-	}
-	all := s.Incidents(s.now)
-	equal(t, "incidents", len(all), 10)
-	equal(t, "newest first", all[0].Subject, "StatefulSet/web-24")
-}
-
 // TestDisplacedIncidentsAreCounted drops incidents that have ended, and then one that is ongoing.
 func TestDisplacedIncidentsAreCounted(t *testing.T) {
 	s := &scenario{New(2), t, zero}

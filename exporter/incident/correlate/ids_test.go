@@ -21,36 +21,6 @@ func aLease(node string, renewed float64) *event.Lease {
 	return &event.Lease{Meta: event.Meta{Namespace: "kube-node-lease", Name: node}, RenewTime: zero.Add(seconds(renewed))}
 }
 
-// nodeLost returns the incident of a node that stops sending heartbeats, as reported by a kubeflap that starts after
-// the given number of seconds. The parameter later is the delay in seconds with which this kubeflap sees events.
-func nodeLost(start, later float64) incident.Incident {
-	b := newTracked(grace40).at(start+later).starts(aNodeOf("a", event.StatusTrue, ""), aNodeOf("b", event.StatusTrue, ""), aLease("a", 0), aLease("b", 0))
-	for at := 10.0; at <= 100; at += 10 {
-		if b.at(at + later); at <= 30 && at > start {
-			b.is(event.Modified, aLease("a", at))
-		}
-		if at > start {
-			b.is(event.Modified, aLease("b", at))
-		}
-	}
-	for _, x := range b.asOf(100 + later) {
-		return x
-	}
-	return incident.Incident{}
-}
-
-func TestIDOfANodesIncidentIsMadeFromItsLastHeartbeat(t *testing.T) {
-	first := nodeLost(0, 0)
-	if first.ID == "" || first.Subject != "a" {
-		t.Fatalf("no incident of the node: %+v", first)
-	}
-	for what, other := range map[string]incident.Incident{"one that started later": nodeLost(15, 0), "one that sees all later": nodeLost(0, 1.5)} {
-		if other.ID != first.ID {
-			t.Errorf("%s calls it %s, not %s", what, other.ID, first.ID)
-		}
-	}
-}
-
 func TestIDsOfAServicesIncidentsAreMadeFromTheFirstWrite(t *testing.T) {
 	incidents := func(start float64) []incident.Incident {
 		b := newTracked(grace40).at(start).starts(aService("web", "uid", false))

@@ -74,15 +74,6 @@ func TestAnAddressThatReturnsAfterTheEndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestARolloutThatTakesAllAddressesIsAnIncident(t *testing.T) {
-	s := newScenario(t)
-	s.at(1).removes(cause.PodDeleted, "pod-1").at(2).removes(cause.PodDeleted, "pod-2").outage()
-	x := s.only()
-	is(t, x, incident.StateOngoing, incident.ScopeWorkload, cause.PodDeleted, "Deployment/web")
-	equal(t, "what went before counts", x.Lost, 2)
-	equal(t, "start", x.Start, zero.Add(seconds(1)))
-}
-
 func TestEveryCauseHasASummaryAndARemedy(t *testing.T) {
 	for _, why := range cause.All() {
 		t.Run(why.String(), func(t *testing.T) {
@@ -114,34 +105,4 @@ func TestEvidenceIsBounded(t *testing.T) {
 	equal(t, "evidence and what is left out", len(x.Evidence)+x.EvidenceLeftOut, 2000)
 	equal(t, "evidence", len(x.Evidence), 36)
 	equal(t, "timeline", len(x.Timeline), 96)
-}
-
-func TestStartAndEndAreReportedOnce(t *testing.T) {
-	s := newScenario(t)
-	s.at(0).beats("node-1", "node-2", "node-3")
-	s.at(50).misses(40, "node-1")
-	kinds := func() (all []incident.NoticeKind) {
-		for _, n := range s.Notices(s.now) {
-			all = append(all, n.Kind)
-		}
-		return all
-	}
-	for _, step := range []struct {
-		what string
-		do   func()
-		want []incident.NoticeKind
-	}{
-		{"it may soon be more", func() {}, nil},
-		{"start", func() { s.at(51) }, []incident.NoticeKind{incident.Started}},
-		{"nothing new", func() {}, nil},
-		{"of the control plane", func() { s.at(52).misses(40, "node-2", "node-3") }, []incident.NoticeKind{incident.Changed}},
-		{"recovered, but it may flap again", func() { s.at(60).returns(50, "node-1", "node-2", "node-3") }, nil},
-		{"end", func() { s.at(181) }, []incident.NoticeKind{incident.Ended}},
-		{"nothing more", func() { s.at(500) }, nil},
-	} {
-		step.do()
-		if got := kinds(); !reflect.DeepEqual(got, step.want) {
-			t.Errorf("%s: got %v, want %v", step.what, got, step.want)
-		}
-	}
 }

@@ -80,31 +80,6 @@ func TestAFlapSoonAfterIsTheSameIncidentAndALaterOneIsNot(t *testing.T) {
 	equal(t, "the first has ended", all[1].ID, first)
 }
 
-func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
-	s := newScenario(t)
-	s.at(0).beats("node-1", "node-2", "node-3", "node-4", "node-5")
-	s.at(50).misses(40, "node-1")
-	first := s.only().ID
-	s.at(53).misses(40, "node-2")
-	equal(t, "two nodes are two incidents", len(s.Incidents(s.now)), 2)
-	s.at(55).misses(40, "node-3")
-	x := s.only()
-	is(t, x, incident.StateOngoing, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "control plane")
-	equal(t, "it keeps the ID of the first node", x.ID, first)
-	equal(t, "and knows those of the others", len(x.Also), 2)
-
-	s.at(58).misses(40, "node-4")
-	equal(t, "another joins", len(s.only().Nodes), 4)
-	s.at(80).returns(70, "node-1", "node-2", "node-3")
-	equal(t, "one is still out", s.only().State, incident.StateOngoing)
-	s.at(81).returns(63, "node-4")
-	x = s.only()
-	equal(t, "all are back", x.End.Time, s.now)
-	if !strings.Contains(x.Remedy, "etcd's disk and load") || strings.Contains(x.Remedy, "--node-monitor-grace-period to") {
-		t.Error(x.Remedy)
-	}
-}
-
 func TestANodeThatStaysAwayHasItsOwnIncidentDespiteAShortGracePeriod(t *testing.T) {
 	s := newScenario(t)
 	s.at(5).beats("node-1", "node-2", "node-3")

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -115,30 +114,6 @@ func TestWhatAStartingKubeletSaysIsNoExplanation(t *testing.T) {
 		s.at(until).turns("node-1", event.StatusFalse, event.StatusTrue).at(until + 1000)
 		if x := s.only(); !strings.HasPrefix(x.Remedy, want) {
 			t.Errorf("until %g: %s", until, x.Remedy)
-		}
-	}
-}
-
-// TestAKubeletThatReportsIsNotSilencedByWhatSilencesOthers checks that a node has an incident of its own if its kubelet
-// reports a problem, or restarts, while other nodes are silent together.
-func TestAKubeletThatReportsIsNotSilencedByWhatSilencesOthers(t *testing.T) {
-	s := newScenario(t)
-	s.at(0).beats("node-1", "node-2", "node-3", "node-4", "node-5")
-	s.at(50).misses(40, "node-1", "node-2", "node-3")
-	s.at(60).beats("node-4", "node-5").sees(transition.NodeReadyChanged{
-		OfNode: transition.OfNode{At: s.is(), Node: "node-4"}, From: event.StatusTrue, To: event.StatusFalse, Says: event.Words{Message: "container runtime is down"},
-	})
-	lost := s.ofNode("web", "web-5", "node-5")
-	lost.Cause = cause.KubeletRestart
-	s.sees(lost)
-	all := s.Incidents(s.now)
-	equal(t, "incidents", len(all), 3)
-	for _, x := range all {
-		if x.Verdict == verdict.SharedPath {
-			equal(t, "silent together", strings.Join(x.Nodes, " "), "node-1 node-2 node-3")
-		} else {
-			equal(t, "verdict", x.Verdict, verdict.Node)
-			equal(t, "its own", len(x.Nodes), 1)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package correlate
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // upgraded plays an in-place upgrade of three pods. Their images change at 17 s, their addresses leave at the given
@@ -70,65 +68,5 @@ func TestAnUpgradeInPlaceReportsTheStaleReaddsOfClientsThatBatch(t *testing.T) {
 	want := "shop/web: clients that applied the ready addresses would have put 2 addresses back (10.0.0.2, pod web-2 first) before the container was replaced"
 	if !slices.ContainsFunc(x.Evidence, func(e incident.Evidence) bool { return e.Text == want }) {
 		t.Errorf("%q is not in the evidence: %v", want, x.Evidence)
-	}
-}
-
-// TestStaleReadyIsObservedOnceForEachUpdate counts how often and for how long Ready was wrong, in seconds. A replica with a
-// slow pod watch must observe the same.
-func TestStaleReadyIsObservedOnceForEachUpdate(t *testing.T) {
-	type step struct {
-		at  float64
-		how func(*event.Pod)
-	}
-	image := func(to string, ready bool, restarts int32) func(*event.Pod) {
-		return func(p *event.Pod) {
-			if !ready {
-				unready(p)
-			}
-			p.Containers[0].Image, p.Containers[0].Restarts = to, restarts
-		}
-	}
-	for name, c := range map[string]struct {
-		steps []step
-		want  string
-	}{
-		"one update":                   {[]step{{10, image("app:2", true, 0)}, {11, image("app:2", false, 1)}, {20, image("app:2", true, 1)}}, "[1]"},
-		"not Ready twice in an update": {[]step{{10, image("app:2", true, 0)}, {11, image("app:2", false, 0)}, {12, image("app:2", true, 0)}, {14.8, image("app:2", false, 1)}, {20, image("app:2", true, 1)}}, "[1]"},
-		"three updates, each twice": {[]step{
-			{10, image("app:2", true, 0)},
-			{11, image("app:2", false, 0)},
-			{12, image("app:2", true, 0)},
-			{14.8, image("app:2", false, 1)},
-			{20, image("app:2", true, 1)},
-			{30, image("app:3", true, 1)},
-			{31, image("app:3", false, 1)},
-			{32, image("app:3", true, 1)},
-			{34.8, image("app:3", false, 2)},
-			{40, image("app:3", true, 2)},
-			{50, image("app:4", true, 2)},
-			{51, image("app:4", false, 2)},
-			{52, image("app:4", true, 2)},
-			{54.8, image("app:4", false, 3)},
-			{60, image("app:4", true, 3)},
-		}, "[1 1 1]"},
-		"an update, and later a crash": {[]step{{10, image("app:2", true, 0)}, {11, image("app:2", false, 1)}, {20, image("app:2", true, 1)}, {200, image("app:2", false, 2)}}, "[1 0]"},
-		"no update: a probe":           {[]step{{10, unready}, {20, ready}, {30, unready}}, "[]"},
-	} {
-		b := newTracked(grace40).starts(aNode("node-1"), aService("web", "s", true), change(ready), aSlice("s", "web-1"))
-		for _, x := range c.steps {
-			b.pod(x.at, x.how)
-		}
-		for replica, events := range map[string][]event.Event{"": b.events, ", late": delayed(b.events, event.KindPod)} {
-			other, stale := newTracked(grace40), []float64{}
-			for _, e := range events {
-				other.apply(e)
-			}
-			for _, x := range other.found {
-				if x, ok := x.(transition.PodReadyWasStale); ok {
-					stale = append(stale, x.Stale.Seconds())
-				}
-			}
-			equal(t, name+replica, fmt.Sprint(stale), c.want)
-		}
 	}
 }

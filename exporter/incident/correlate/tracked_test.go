@@ -297,31 +297,6 @@ func (b *tracked) checkOutages(t *testing.T, seed uint64, at float64) {
 	}
 }
 
-// foreignSlice returns a slice of shop/web with this manager.
-func foreignSlice(manager string, addresses ...string) *event.EndpointSlice {
-	o := aSlice("s1", addresses...)
-	o.UID, o.Name, o.ManagedBy, o.Owner = event.ParseUID("slice/foreign"), "web-extra", manager, event.UID{}
-	return o
-}
-
-func TestForeignAddressesThatAreNoIncident(t *testing.T) {
-	known := grace40
-	known.KnownManagers = []string{"our-controller"}
-	for name, objects := range map[string][]event.Object{
-		"a well-known manager":                {aService("web", "s1", true), foreignSlice("lighthouse-agent.submariner.io", "elsewhere")},
-		"a manager that the operator named":   {aService("web", "s1", true), foreignSlice("our-controller", "elsewhere")},
-		"a Service without a selector":        {aService("web", "s1", false), foreignSlice("someone.example.com", "elsewhere")},
-		"a slice without addresses":           {aService("web", "s1", true), foreignSlice("someone.example.com")},
-		"a slice of the controller":           {aService("web", "s1", true), foreignSlice("endpointslice-controller.k8s.io", "elsewhere")},
-		"Endpoints that the API server keeps": {aService("web", "s1", false), keptBy("kube-apiserver", manualEndpoints("192.0.2.1", "192.0.2.2"))},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newTracked(known).starts(objects...)
-			equal(t, "incidents", len(b.asOf(100)), 0)
-		})
-	}
-}
-
 func keptBy(writer string, o *event.Endpoints) *event.Endpoints { o.Writer = writer; return o }
 
 // mirror returns the slice that the mirroring controller creates from Endpoints.
