@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/fetch"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // lasts is how long to wait after the start of a replay. A replay takes up to two minutes, and some alerts need two
@@ -26,6 +27,12 @@ const lasts = 4 * time.Minute
 // recordings have the same node and Service names. If a cluster is lost, the ruler must report this, and must still
 // send the alerts of the other clusters.
 func TestFleet(t *testing.T) {
+	if err := steps.Run(func() { compareFleet(t) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func compareFleet(t *testing.T) {
 	f := newFleet(t)
 	f.replay(map[string]string{"eu": "1-heartbeat-loss", "us": "2-control-plane-stall", "ap": "4-endpoints-reset"})
 	time.Sleep(lasts)
@@ -111,9 +118,7 @@ func (f *fleet) checkDashboard() {
 			Targets []struct{ Expr string }
 		}
 	}
-	if err := json.Unmarshal([]byte(read(f.t, root+"/dashboards/fleet.json")), &dashboard); err != nil {
-		f.t.Fatal(err)
-	}
+	steps.Must(json.Unmarshal([]byte(text(root+"/dashboards/fleet.json")), &dashboard))
 	filled, variable := strings.NewReplacer("$__interval", "1m", "$__range", "30m"), regexp.MustCompile(`=~"\$\w+"`)
 	for _, c := range []*center{f.all, f.few} {
 		for _, p := range dashboard.Panels {

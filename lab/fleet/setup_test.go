@@ -21,6 +21,7 @@ import (
 
 	lab "github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/fetch"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // These variables hold embedded files.
@@ -65,15 +66,14 @@ type center struct {
 }
 
 func newFleet(t *testing.T) *fleet {
-	t.Helper()
-	f := &fleet{t: t, page: read(t, root+"/docs/fleet.md"), rules: t.TempDir(), clusters: map[string]*cluster{}, programs: build(t)}
+	f := &fleet{t: t, page: text(root + "/docs/fleet.md"), rules: t.TempDir(), clusters: map[string]*cluster{}, programs: build(t.Context())}
 	for _, name := range []string{"nodes", "services", "kubeflap", "fleet"} {
-		f.write(filepath.Join(f.rules, name+".yaml"), read(t, root+"/rules/"+name+".yaml"))
+		write(filepath.Join(f.rules, name+".yaml"), text(root+"/rules/"+name+".yaml"))
 	}
 	link := exec.CommandContext(t.Context(), "sh", "-c", f.block("Links", "sh"))
 	link.Dir = f.rules
 	if output, err := link.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
+		steps.Must(fmt.Errorf("%w: %s", err, output))
 	}
 	f.all, f.few = f.newCenter("all series", "*.yaml"), f.newCenter("few series", "kubeflap.yaml")
 	for _, name := range []string{"eu", "us", "ap"} {
@@ -83,50 +83,41 @@ func newFleet(t *testing.T) *fleet {
 }
 
 // build returns the paths of the programs. Thanos is built once and kept in the user's cache.
-func build(t *testing.T) map[string]string {
-	t.Helper()
+func build(ctx context.Context) map[string]string {
 	// With the tag of Thanos' own releases.
-	built, err := lab.BuildModules(t.Context(), slog.Default(), "thanos", []lab.Module{{
+	built := steps.Value(lab.BuildModules(ctx, slog.Default(), "thanos", []lab.Module{{
 		Mod: thanosMod, Sum: thanosSum, Tags: "remove_all_sd,slicelabels",
 		Programs: map[string][]string{"thanos": {"github.com/thanos-io/thanos/cmd/thanos"}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	return map[string]string{"prometheus": root + "/bin/prometheus", "thanos": built.Path("thanos"), "kubeflap": root + "/bin/kubeflap"}
 }
 
+func text(path string) string { return string(steps.Value(os.ReadFile(path))) }
+
+func write(path, text string) { steps.Must(os.WriteFile(path, []byte(text), 0o600)) }
+
 // block returns the code block below a heading of docs/fleet.md.
 func (f *fleet) block(heading, language string) string {
-	f.t.Helper()
 	_, after, _ := strings.Cut(f.page, "\n### "+heading+"\n")
 	_, after, found := strings.Cut(after, "```"+language+"\n")
 	before, _, closed := strings.Cut(after, "```\n")
 	if !found || !closed {
-		f.t.Fatalf("docs/fleet.md has no %s block below %q", language, heading)
+		steps.Must(fmt.Errorf("docs/fleet.md has no %s block below %q", language, heading))
 	}
 	return before
 }
 
-func (f *fleet) write(path, text string) {
-	f.t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
 // newCenter runs the commands from docs/fleet.md.
 func (f *fleet) newCenter(name, rules string) *center {
-	f.t.Helper()
 	c := &center{name: name, alertmanager: newAlertmanager(f.t), at: map[string]string{}}
 	c.at["alertmanager.example.org:9093"] = c.alertmanager.address
 	commands := strings.NewReplacer("\\\n", "", "'", "", "/etc/kubeflap/*.yaml", f.rules+"/"+rules).Replace(f.block("Receiver, querier and ruler", "sh"))
-	for line := range strings.Lines(placed(f.t, fasterThanThePage.Replace(commands), c.at)) {
+	for line := range strings.Lines(placed(fasterThanThePage.Replace(commands), c.at)) {
 		args := strings.Fields(strings.ReplaceAll(line, "/var/thanos", f.t.TempDir()))[1:]
 		component := args[0]
 		switch component {
 		case "receive": // two receivers on one machine need different ports
-			args = append(args, "--receive.capnproto-address="+freeAddress(f.t))
+			args = append(args, "--receive.capnproto-address="+steps.Value(lab.FreePort()))
 		case "rule": // send alerts again as often as the clusters' own Prometheus servers
 			args = append(args, "--resend-delay=5s")
 		}
@@ -137,14 +128,13 @@ func (f *fleet) newCenter(name, rules string) *center {
 }
 
 func (f *fleet) newCluster(name string) *cluster {
-	f.t.Helper()
-	c := &cluster{own: newAlertmanager(f.t), address: freeAddress(f.t)}
+	c := &cluster{own: newAlertmanager(f.t), address: steps.Value(lab.FreePort())}
 	own := map[string]string{"alertmanager.example.org:9093": c.own.address, "kubeflap.kubeflap.svc:9969": c.address}
-	text := placed(f.t, f.block("Prometheus in each cluster", "yaml"), own) + placed(f.t, f.block("Series for all rules", "yaml"), f.all.at) +
-		strings.TrimPrefix(placed(f.t, f.block("Series for KubeflapDown", "yaml"), f.few.at), "remote_write:\n")
-	directory, listen := f.t.TempDir(), freeAddress(f.t)
+	text := placed(f.block("Prometheus in each cluster", "yaml"), own) + placed(f.block("Series for all rules", "yaml"), f.all.at) +
+		strings.TrimPrefix(placed(f.block("Series for KubeflapDown", "yaml"), f.few.at), "remote_write:\n")
+	directory, listen := f.t.TempDir(), steps.Value(lab.FreePort())
 	config := filepath.Join(directory, "prometheus.yaml")
-	f.write(config, strings.NewReplacer("/etc/kubeflap", f.rules, "cluster: eu", "cluster: "+name).Replace(fasterThanThePage.Replace(text)))
+	write(config, strings.NewReplacer("/etc/kubeflap", f.rules, "cluster: eu", "cluster: "+name).Replace(fasterThanThePage.Replace(text)))
 	c.prometheus = f.start("Prometheus of "+name, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(directory, "data"),
 		"--web.listen-address="+listen, "--rules.alert.resend-delay=5s")
 	ready(f.t, c.prometheus, listen)
@@ -168,7 +158,6 @@ type alert struct {
 }
 
 func newAlertmanager(t *testing.T) *alertmanager {
-	t.Helper()
 	a := &alertmanager{alerts: map[string]alert{}}
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
@@ -214,55 +203,28 @@ func (a *alertmanager) of(cluster string) map[string]alert {
 var address = regexp.MustCompile(`[a-z.]+\.(?:example\.org|svc):\d+`)
 
 // placed replaces each address in a text by an address on this machine. It adds addresses that are not in the map at.
-func placed(t *testing.T, text string, at map[string]string) string {
-	t.Helper()
+func placed(text string, at map[string]string) string {
 	return address.ReplaceAllStringFunc(text, func(name string) string {
 		if _, ok := at[name]; !ok {
-			at[name] = freeAddress(t)
+			at[name] = steps.Value(lab.FreePort())
 		}
 		return at[name]
 	})
 }
 
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	free, err := lab.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return free
-}
-
 // start runs a program.
 func (f *fleet) start(name, program string, args ...string) *lab.Process {
-	f.t.Helper()
-	p, err := lab.StartProcess(name, filepath.Join(f.t.TempDir(), "log"), lab.Command{Path: f.programs[program], Args: args})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	p := steps.Value(lab.StartProcess(name, filepath.Join(f.t.TempDir(), "log"), lab.Command{Path: f.programs[program], Args: args}))
 	f.t.Cleanup(p.Stop)
 	return p
 }
 
-// until waits until check returns nil. It fails the test if the process exits or the timeout is over.
+// until waits until check returns nil. It fails if the process exits or the timeout is over.
 func until(t *testing.T, p *lab.Process, what string, timeout time.Duration, check func(context.Context) error) {
-	t.Helper()
-	if err := p.Until(t.Context(), timeout, what, check); err != nil {
-		t.Fatal(err)
-	}
+	steps.Must(p.Until(t.Context(), timeout, what, check))
 }
 
 func ready(t *testing.T, p *lab.Process, address string) {
-	t.Helper()
 	until(t, p, p.Name+" to be ready", 3*time.Minute, func(ctx context.Context) error {
 		_, err := fetch.Body(ctx, "http://"+address+"/-/ready")
 		return err
