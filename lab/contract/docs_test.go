@@ -38,9 +38,13 @@ var files = sync.OnceValues(func() (map[string]string, error) {
 })
 
 // pages returns all Markdown files, and texts all others.
-func pages(t *testing.T) map[string]string { return filesThatAre(t, func(ext string) bool { return ext == ".md" }) }
+func pages(t *testing.T) map[string]string {
+	return filesThatAre(t, func(ext string) bool { return ext == ".md" })
+}
 
-func texts(t *testing.T) map[string]string { return filesThatAre(t, func(ext string) bool { return ext != ".md" }) }
+func texts(t *testing.T) map[string]string {
+	return filesThatAre(t, func(ext string) bool { return ext != ".md" })
+}
 
 func filesThatAre(t *testing.T, wanted func(ext string) bool) map[string]string {
 	t.Helper()
