@@ -1,7 +1,7 @@
 // Package metrics declares all metrics of kubeflap and writes /metrics. Other packages compute the values.
 //
-// It makes the series of gauges and counters without client_golang's registry, because a registry allocates hundreds of
-// bytes for each series. A scrape of 1,000 nodes and 2,000 Services takes 7 ms, and reuses the memory of the last one.
+// It writes gauges and counters without client_golang's registry and expfmt, because a registry allocates hundreds of
+// bytes for each series. A scrape of 1,000 nodes and 2,000 Services in the text format takes 7 ms and allocates 60 kB.
 package metrics
 
 import (

@@ -20,7 +20,7 @@ func durationBuckets() []float64 {
 }
 
 func eachNode() kind[nodes.Node] {
-	return kind[nodes.Node]{func(now *snapshot) []nodes.Node { return now.nodes }, func(to *Scrape, n *nodes.Node) { to.startObject(n.Created, n.Name) }}
+	return kind[nodes.Node]{"node", func(now *snapshot) []nodes.Node { return now.nodes }, func(to *Scrape, n *nodes.Node) { to.startObject(n.Created, n.Name) }}
 }
 
 // heartbeatRows returns the metrics of heartbeats.
@@ -105,7 +105,7 @@ func otherNodeRows() []row {
 
 // silenceRow returns the metric of the starts of silences.
 func silenceRow() row {
-	start := kind[silence.Start]{func(now *snapshot) []silence.Start { return now.standings.Silences }, func(to *Scrape, x *silence.Start) {
+	start := kind[silence.Start]{"silence", func(now *snapshot) []silence.Start { return now.standings.Silences }, func(to *Scrape, x *silence.Start) {
 		to.startObject(time.Time{}, x.Node)
 	}}
 	return start.row(gauge("kubeflap_node_silence_start_timestamp_seconds",

@@ -2,14 +2,17 @@ package metrics
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"google.golang.org/protobuf/proto"
+	"github.com/prometheus/common/expfmt"
 )
 
 // ClusterLabel is the label for the cluster's name on pages with several clusters.
@@ -21,6 +24,8 @@ type Page struct {
 	process  prometheus.Gatherer
 	// histograms contains the histograms of all clusters.
 	histograms *prometheus.Registry
+	// heads holds the encoded name, help and type of each metric. Its indexes are the metric's index and the encoding.
+	heads [][numEncodings][]byte
 	// idle is a finished scrape. The next scrape reuses its memory.
 	idle atomic.Pointer[Scrape]
 }
@@ -44,39 +49,55 @@ func (p *Page) Add(c *Collector, name string) {
 		histograms = prometheus.WrapRegistererWith(prometheus.Labels{ClusterLabel: name}, histograms)
 	}
 	p.clusters = append(p.clusters, named{name, c})
-	for _, m := range c.rows {
+	p.heads = make([][numEncodings][]byte, len(c.rows))
+	for i, m := range c.rows {
 		if m.series != nil {
 			histograms.MustRegister(m.series)
+		}
+		for e := range numEncodings {
+			p.heads[i][e] = headOf(m.Name, m.Help, m.Type, e)
 		}
 	}
 }
 
-// Gather returns the metrics as numbers, sorted and checked. It implements prometheus.Gatherer.
+// Gather returns the metrics as numbers. It implements prometheus.Gatherer. It decodes a scrape.
 func (p *Page) Gather() ([]*dto.MetricFamily, error) {
 	s, err := p.Scrape()
 	if err != nil {
 		return nil, err
 	}
 	defer s.Done()
-	var all []*dto.MetricFamily
-	err = s.each(func(f *dto.MetricFamily) error {
-		all = append(all, proto.CloneOf(f))
-		return nil
-	})
-	for _, f := range all {
-		for _, m := range f.Metric {
-			slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
-		}
+	var text bytes.Buffer
+	if err := s.Write(&text, expfmt.NewFormat(expfmt.TypeProtoDelim)); err != nil {
+		return nil, err
 	}
-	return prometheus.Gatherers{prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return all, err })}.Gather()
+	return prometheus.Gatherers{prometheus.GathererFunc(func() (all []*dto.MetricFamily, err error) {
+		decoder := expfmt.NewDecoder(&text, expfmt.NewFormat(expfmt.TypeProtoDelim))
+		for err == nil {
+			family := &dto.MetricFamily{}
+			if err = decoder.Decode(family); err == nil {
+				all = append(all, family)
+			}
+			for _, m := range family.Metric {
+				slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+			}
+		}
+		if !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("decode the metrics: %w", err)
+		}
+		return all, nil
+	})}.Gather() // Gatherers sort the metrics and check them
 }
+
+// piece is the number of bytes to buffer before a write.
+const piece = 64 << 10
 
 // Scrape copies all metrics. Call Scrape.Done after writing them. Scrape returns an error if a prometheus.Gatherer
 // fails.
 func (p *Page) Scrape() (*Scrape, error) {
 	s := p.idle.Swap(nil)
 	if s == nil {
-		s = &Scrape{page: p, snapshots: make([]snapshot, len(p.clusters)), out: bufio.NewWriterSize(nil, 64<<10)}
+		s = &Scrape{page: p, snapshots: make([]snapshot, len(p.clusters)), out: bufio.NewWriterSize(nil, piece)}
 	}
 	for i, c := range p.clusters {
 		c.snapshot(&s.snapshots[i])
@@ -92,4 +113,48 @@ func (p *Page) Scrape() (*Scrape, error) {
 	}
 	s.others = slices.Concat(histograms, process)
 	return s, nil
+}
+
+// Done releases the scrape's memory for the next scrape.
+func (s *Scrape) Done() {
+	s.others = nil
+	s.out.Reset(nil)
+	s.page.idle.Store(s)
+}
+
+// Write writes the metrics in one of the Formats. The process metrics come last.
+func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
+	s.encoding = encodingOf(format)
+	s.out.Reset(w)
+	if len(s.page.clusters) > 0 {
+		if err := s.writeSeries(); err != nil {
+			return err
+		}
+	}
+	if err := s.writeOthers(format); err != nil {
+		return err
+	}
+	if err := s.out.Flush(); err != nil {
+		return fmt.Errorf("write the metrics: %w", err)
+	}
+	return nil
+}
+
+// writeOthers writes the metrics in s.others. It also ends the output.
+func (s *Scrape) writeOthers(format expfmt.Format) error {
+	library := expfmt.NewEncoder(s.out, format)
+	for _, f := range s.others {
+		if len(f.Metric) == 0 {
+			continue // expfmt rejects empty families
+		}
+		if err := library.Encode(f); err != nil {
+			return fmt.Errorf("write %s: %w", f.GetName(), err)
+		}
+	}
+	if closer, ok := library.(expfmt.Closer); ok {
+		if err := closer.Close(); err != nil {
+			return fmt.Errorf("end the metrics: %w", err)
+		}
+	}
+	return nil
 }

@@ -10,10 +10,10 @@ import (
 
 // podRows returns the metrics of pods.
 func (c *Collector) podRows() []row {
-	namespace := kind[pods.Namespace]{func(now *snapshot) []pods.Namespace { return now.namespaces }, func(to *Scrape, x *pods.Namespace) {
+	namespace := kind[pods.Namespace]{"pods", func(now *snapshot) []pods.Namespace { return now.namespaces }, func(to *Scrape, x *pods.Namespace) {
 		to.startObject(time.Time{}, x.Name)
 	}}
-	misreported := kind[pods.Misreported]{func(now *snapshot) []pods.Misreported { return now.misreported }, func(to *Scrape, x *pods.Misreported) {
+	misreported := kind[pods.Misreported]{"misreported", func(now *snapshot) []pods.Misreported { return now.misreported }, func(to *Scrape, x *pods.Misreported) {
 		to.startObject(time.Time{}, x.Namespace)
 	}}
 	c.stale = observed(histogram("kubeflap_pod_stale_ready_seconds",

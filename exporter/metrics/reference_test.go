@@ -26,7 +26,7 @@ func TestMetricReferenceIsFresh(t *testing.T) {
 		if m.Stability == Experimental {
 			help = "Experimental. " + help
 		}
-		fmt.Fprintf(&b, "- `%s%s` (%s, %s): %s *%s*\n", m.Name, labels, strings.ToLower(m.Type.String()), m.Series, help, uses[m.Name])
+		fmt.Fprintf(&b, "- `%s%s` (%s, %s): %s *%s*\n", m.Name, labels, typeText(m.Type), m.Series, help, uses[m.Name])
 	}
 	golden(t, "../../docs/metrics.md", b.String())
 }

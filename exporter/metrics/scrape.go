@@ -2,115 +2,107 @@ package metrics
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
-	"io"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-	"google.golang.org/protobuf/types/known/timestamppb"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Scrape is a copy of all metrics at one point in time. It makes the series of one metric at a time, because all formats
-// group series by metric. A cluster can have a hundred thousand series, so a scrape reuses the memory of the series. It
-// neither validates nor sorts series, because the declarations are valid and the tracker's order is stable.
+// Scrape is a copy of all metrics at one point in time. It encodes the series of one metric at a time, because all
+// formats group series by metric. A cluster can have a hundred thousand series, so encoding a series must not allocate
+// memory. A scrape neither validates nor sorts series, because the declarations are valid and the tracker's order is
+// stable.
 type Scrape struct {
 	page *Page
 	// snapshots holds one snapshot per cluster.
 	snapshots []snapshot
-	// others is the list of metrics that the library makes: the histograms and the process metrics.
+	// others is the list of metrics that expfmt writes: the histograms and the process metrics.
 	others []*dto.MetricFamily
+
+	encoding encoding
+	// metric is the current metric.
+	metric *Metric
+	// buffer holds the part of the metric that is not written yet. hasSeries is set once the metric has a series.
+	buffer    []byte
+	hasSeries bool
 	// out collects the output into large writes.
 	out *bufio.Writer
 
-	// metric is the current metric, and family contains its series. reused holds the series of the longest metric so far.
-	metric *Metric
-	family dto.MetricFamily
-	reused []*series
 	// cluster is the value of ClusterLabel. It is empty if the page has only one cluster.
 	cluster string
-	// object holds the values of the labels that identify the object whose samples follow, such as a node or a Service.
-	// created is the start time of the object's counters. It is zero if the time is unknown.
-	object  []string
+	// object is the encoded labels of the object whose samples follow, such as a node or a Service. created is the start
+	// time of the object's counters. It is zero if the time is unknown.
+	object  []byte
 	created time.Time
+	// labels holds the encoded labels of the kind's objects, one after another. The labels of object i end at ends[i].
+	// next is the index of the next object. The labels are encoded only for the first metric of a kind, because all
+	// metrics of a kind have the same objects in the same order.
+	kind   string
+	labels []byte
+	ends   []int
+	next   int
+	// scratch is reused memory for a protobuf message.
+	scratch []byte
 }
 
-// series is a series of a gauge or a counter, with the memory for its parts.
-type series struct {
-	dto.Metric
-	pairs   []label
-	value   float64
-	gauge   dto.Gauge
-	counter dto.Counter
-	created timestamppb.Timestamp
-}
-
-// label is a label, with the memory for its value.
-type label struct {
-	dto.LabelPair
-	value string
-}
-
-// Done releases the scrape's memory for the next scrape.
-func (s *Scrape) Done() {
-	s.others = nil
-	s.out.Reset(nil)
-	s.page.idle.Store(s)
-}
-
-// Write writes the metrics. The process metrics come last.
-func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
-	s.out.Reset(w)
-	// All names are valid without escaping, so that the encoder need not look at each of them.
-	to := expfmt.NewEncoder(s.out, format.WithEscapingScheme(model.NoEscaping))
-	err := s.each(to.Encode)
-	if closer, ok := to.(expfmt.Closer); ok && err == nil {
-		err = closer.Close()
-	}
-	if err = cmp.Or(err, s.out.Flush()); err != nil {
-		return fmt.Errorf("write the metrics: %w", err)
+// writeSeries writes gauges and counters, metric by metric.
+func (s *Scrape) writeSeries() error {
+	s.kind = "" // the labels may be of another format
+	for i, m := range s.page.clusters[0].rows {
+		if m.collect == nil {
+			continue
+		}
+		s.metric, s.buffer, s.hasSeries = m.Metric, append(s.buffer[:0], s.page.heads[i][s.encoding]...), false
+		s.next = 0
+		for j, c := range s.page.clusters {
+			s.cluster = c.name
+			c.rows[i].collect(s, &s.snapshots[j])
+		}
+		if err := s.endMetric(); err != nil {
+			return fmt.Errorf("write %s: %w", m.Name, err)
+		}
 	}
 	return nil
 }
 
-// each calls a function for each metric that has series, because no format allows others. The metric is valid until the
-// function returns.
-func (s *Scrape) each(do func(*dto.MetricFamily) error) (err error) {
-	call := func(f *dto.MetricFamily) {
-		if len(f.Metric) > 0 && err == nil {
-			err = do(f)
-		}
-	}
-	if len(s.page.clusters) > 0 {
-		for i, m := range s.page.clusters[0].rows {
-			if m.collect != nil {
-				s.collect(i, m.Metric)
-				call(&s.family)
-			}
-		}
-	}
-	for _, f := range s.others {
-		call(f)
-	}
-	return err
-}
-
-// collect makes the series of the metric at an index, of all clusters.
-func (s *Scrape) collect(i int, m *Metric) {
-	s.metric = m
-	s.family = dto.MetricFamily{Name: &m.Name, Help: &m.Help, Type: &m.Type, Metric: s.family.Metric[:0]}
-	for j, c := range s.page.clusters {
-		s.cluster = c.name
-		c.rows[i].collect(s, &s.snapshots[j])
+// startKind starts the objects of a kind.
+func (s *Scrape) startKind(name string) {
+	if s.kind != name {
+		s.kind, s.labels, s.ends = name, s.labels[:0], s.ends[:0]
 	}
 }
 
 // startObject starts the samples of an object. The values are those of the metric's first labels, which identify the
 // object.
 func (s *Scrape) startObject(created time.Time, values ...string) {
-	s.created, s.object = created, append(s.object[:0], values...)
+	s.created = created
+	if s.next == len(s.ends) {
+		s.encodeLabels(values)
+	}
+	begin := 0
+	if s.next > 0 {
+		begin = s.ends[s.next-1]
+	}
+	s.object = s.labels[begin:s.ends[s.next]]
+	s.next++
+}
+
+func (s *Scrape) encodeLabels(values []string) {
+	if s.cluster != "" {
+		s.labels = s.appendLabel(s.labels, ClusterLabel, s.cluster)
+	}
+	for i, value := range values {
+		s.labels = s.appendLabel(s.labels, s.metric.Labels[i], value)
+	}
+	s.ends = append(s.ends, len(s.labels))
+}
+
+func (s *Scrape) appendLabel(b []byte, name, value string) []byte {
+	if s.encoding == protobuf {
+		return appendPair(b, name, value)
+	}
+	return appendLabel(b, name, value)
 }
 
 // sampleIf adds a series if it has a value.
@@ -122,44 +114,45 @@ func (s *Scrape) sampleIf(has bool, value float64, labels ...string) {
 
 // sample adds a series of the current object. labels holds the values of the labels that do not identify the object.
 func (s *Scrape) sample(value float64, labels ...string) {
-	n := len(s.family.Metric)
-	if n == len(s.reused) {
-		s.reused = append(s.reused, &series{})
-	}
-	x, names := s.reused[n], s.metric.Labels
-	x.Label = x.Label[:0]
-	if most := len(names) + 1; len(x.pairs) < most {
-		x.pairs = make([]label, most)
-	}
-	if s.cluster != "" {
-		x.add(&clusterLabel, s.cluster)
-	}
-	for i, value := range s.object {
-		x.add(&names[i], value)
-	}
-	for i, value := range labels {
-		x.add(&names[len(names)-len(labels)+i], value)
-	}
-	x.value = value
-	if s.metric.Type == dto.MetricType_GAUGE {
-		x.gauge.Value, x.Gauge, x.Counter = &x.value, &x.gauge, nil
-	} else {
-		x.counter.Value, x.counter.CreatedTimestamp, x.Gauge, x.Counter = &x.value, nil, nil, &x.counter
-		if !s.created.IsZero() {
-			x.created.Seconds, x.created.Nanos = s.created.Unix(), int32(s.created.Nanosecond())
-			x.counter.CreatedTimestamp = &x.created
+	s.hasSeries = true
+	names := s.metric.Labels[len(s.metric.Labels)-len(labels):]
+	if s.encoding == protobuf {
+		// A series is a field of the MetricFamily.
+		s.scratch = append(s.scratch[:0], s.object...)
+		for i, label := range labels {
+			s.scratch = appendPair(s.scratch, names[i], label)
 		}
+		s.scratch = appendValue(s.scratch, s.metric.Type, value, s.created)
+		s.buffer = appendBytes(s.buffer, familyMetric, s.scratch)
+		return
 	}
-	s.family.Metric = append(s.family.Metric, &x.Metric)
+	b := s.buffer
+	b = append(b, s.metric.Name...)
+	if len(s.object)+len(labels) > 0 {
+		b = append(b, '{')
+		b = append(b, s.object...)
+		for i, label := range labels {
+			b = appendLabel(b, names[i], label)
+		}
+		b[len(b)-1] = '}' // this replaces the last comma
+	}
+	b = append(b, ' ')
+	if s.buffer = append(appendNumber(b, value, s.encoding == openMetrics), '\n'); len(s.buffer) >= piece {
+		_, _ = s.out.Write(s.buffer) // bufio.Writer returns the error later
+		s.buffer = s.buffer[:0]
+	}
 }
 
-// clusterLabel is ClusterLabel as a variable, because labels refer to their names.
-var clusterLabel = ClusterLabel
-
-// add adds a label.
-func (x *series) add(name *string, value string) {
-	pair := &x.pairs[len(x.Label)]
-	pair.value = value
-	pair.Name, pair.Value = name, &pair.value
-	x.Label = append(x.Label, &pair.LabelPair)
+// endMetric writes the rest of a metric, or nothing if it has no series. A protobuf message is written as a whole, after
+// its length.
+func (s *Scrape) endMetric() error {
+	if !s.hasSeries {
+		return nil
+	}
+	if s.encoding == protobuf {
+		s.scratch = protowire.AppendVarint(s.scratch[:0], uint64(len(s.buffer)))
+		_, _ = s.out.Write(s.scratch) // bufio.Writer returns the error later
+	}
+	_, err := s.out.Write(s.buffer)
+	return err
 }

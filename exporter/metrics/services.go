@@ -13,7 +13,7 @@ func propagationBuckets() []float64 {
 }
 
 func eachService() kind[services.Service] {
-	return kind[services.Service]{func(now *snapshot) []services.Service { return now.services }, func(to *Scrape, x *services.Service) {
+	return kind[services.Service]{"service", func(now *snapshot) []services.Service { return now.services }, func(to *Scrape, x *services.Service) {
 		to.startObject(x.Created, x.Namespace, x.Name)
 	}}
 }
@@ -72,7 +72,7 @@ func sampleClass(to *Scrape, x *services.Service, class int, value float64) {
 // outageRows returns the metrics of outages.
 func (c *Collector) outageRows() []row {
 	service := eachService()
-	start := kind[services.OutageStart]{func(now *snapshot) []services.OutageStart { return now.outages }, func(to *Scrape, x *services.OutageStart) {
+	start := kind[services.OutageStart]{"outage", func(now *snapshot) []services.OutageStart { return now.outages }, func(to *Scrape, x *services.OutageStart) {
 		to.startObject(time.Time{}, x.Namespace, x.Name)
 	}}
 	c.outages = observed(histogram("kubeflap_service_outage_duration_seconds",

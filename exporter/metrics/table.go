@@ -17,6 +17,8 @@ type row struct {
 
 // kind is a kind of object, such as nodes. All metrics of a kind have the same objects in the same order.
 type kind[T any] struct {
+	// name differs from the names of the other kinds.
+	name string
 	// all returns the objects, and start starts the samples of one.
 	all   func(*snapshot) []T
 	start func(*Scrape, *T)
@@ -28,6 +30,7 @@ func (k kind[T]) row(m *Metric, add func(*Scrape, *T)) row {
 }
 
 func (k kind[T]) each(to *Scrape, now *snapshot, add func(*Scrape, *T)) {
+	to.startKind(k.name)
 	all := k.all(now)
 	for i := range all {
 		k.start(to, &all[i])
@@ -38,6 +41,7 @@ func (k kind[T]) each(to *Scrape, now *snapshot, add func(*Scrape, *T)) {
 // single returns the row of a metric of the whole cluster.
 func single(m *Metric, add func(*Scrape, *snapshot)) row {
 	return row{Metric: m, collect: func(to *Scrape, now *snapshot) {
+		to.startKind("cluster")
 		to.startObject(time.Time{})
 		add(to, now)
 	}}

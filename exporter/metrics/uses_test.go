@@ -51,7 +51,7 @@ func usesOfMetrics(t *testing.T, all []*Metric) map[string]string {
 	uses := map[string]string{}
 	for _, m := range all {
 		names := []string{m.Name}
-		if strings.ToLower(m.Type.String()) == "histogram" {
+		if typeText(m.Type) == "histogram" {
 			names = append(names, m.Name+"_bucket", m.Name+"_count", m.Name+"_sum")
 		}
 		uses[m.Name] = readers(names, alerts, dashboards)

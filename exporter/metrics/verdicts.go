@@ -13,13 +13,13 @@ import (
 
 // verdictRows returns the metrics of incidents.
 func verdictRows() []row {
-	standing := kind[ledger.Standing]{func(now *snapshot) []ledger.Standing { return now.standings.Incidents }, func(to *Scrape, x *ledger.Standing) {
+	standing := kind[ledger.Standing]{"incident", func(now *snapshot) []ledger.Standing { return now.standings.Incidents }, func(to *Scrape, x *ledger.Standing) {
 		to.startObject(time.Time{}, x.ID)
 	}}
-	node := kind[nodeVerdict]{func(now *snapshot) []nodeVerdict { return nodeVerdicts(now.standings.Incidents) }, func(to *Scrape, x *nodeVerdict) {
+	node := kind[nodeVerdict]{"node verdict", func(now *snapshot) []nodeVerdict { return nodeVerdicts(now.standings.Incidents) }, func(to *Scrape, x *nodeVerdict) {
 		to.startObject(time.Time{}, x.node)
 	}}
-	service := kind[serviceVerdict]{func(now *snapshot) []serviceVerdict { return serviceVerdicts(now.standings.Incidents) }, func(to *Scrape, x *serviceVerdict) {
+	service := kind[serviceVerdict]{"service verdict", func(now *snapshot) []serviceVerdict { return serviceVerdicts(now.standings.Incidents) }, func(to *Scrape, x *serviceVerdict) {
 		to.startObject(time.Time{}, x.service.Namespace, x.service.Name)
 	}}
 	return []row{

@@ -9,7 +9,7 @@ import (
 
 // watchRows returns the metrics of watches.
 func watchRows() []row {
-	watch := kind[watches.Watch]{func(now *snapshot) []watches.Watch { return now.watches }, func(to *Scrape, w *watches.Watch) {
+	watch := kind[watches.Watch]{"watch", func(now *snapshot) []watches.Watch { return now.watches }, func(to *Scrape, w *watches.Watch) {
 		to.startObject(time.Time{}, w.Resource.String())
 	}}
 	return []row{

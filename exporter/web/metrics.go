@@ -33,7 +33,7 @@ func scrapeHandler(page *metrics.Page, logger *slog.Logger) http.HandlerFunc {
 			return
 		}
 		defer scrape.Done()
-		format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
+		format := expfmt.NegotiateAccept(r.Header, metrics.Formats()...)
 		w.Header().Add("Vary", "Accept")
 		w.Header().Set("Content-Type", string(format))
 		if err := scrape.Write(w, format); err != nil {
