@@ -238,12 +238,14 @@ func imagesOf(o *event.Pod) images {
 
 // are reports whether a pod has these images. It is called for each event, so it does not build the list of the pod.
 func (s images) are(o *event.Pod) bool {
-	rest, ok := string(s), true
+	rest := string(s)
 	for i := range o.Containers {
 		for _, part := range [...]string{o.Containers[i].Name, "=", o.Containers[i].Image, "\n"} {
-			if rest, ok = strings.CutPrefix(rest, part); !ok {
+			after, found := strings.CutPrefix(rest, part)
+			if !found {
 				return false
 			}
+			rest = after
 		}
 	}
 	return rest == ""
