@@ -57,7 +57,7 @@ func TestTheNotifierMissesNothing(t *testing.T) {
 		hear := func(notices []incident.Notice) {
 			for _, n := range notices {
 				was := known[n.Incident.ID]
-				if was == 0 && n.IsLast() && now-seen[n.Incident.ID] < 1 {
+				if first, ok := seen[n.Incident.ID]; was == 0 && n.IsLast() && (!ok || now-first < 1) {
 					continue // nothing follows that could report its start
 				}
 				if (was == 0) != (n.Kind == incident.Started) || was > incident.Changed {
