@@ -89,8 +89,12 @@ func (p program) cannotListen(flag string, addresses []string, err error) error 
 		return nil
 	}
 	err = fmt.Errorf("--%s=%s: %w", flag, strings.Join(addresses, ", "), err)
-	if host, _, unknown := net.SplitHostPort(addresses[0]); errors.Is(err, syscall.EADDRINUSE) && unknown == nil {
-		return fmt.Errorf("%w. To use another port: %s --%s=%s", err, p.usage, flag, net.JoinHostPort(host, "9970"))
+	if host, taken, unknown := net.SplitHostPort(addresses[0]); errors.Is(err, syscall.EADDRINUSE) && unknown == nil {
+		other := "9970"
+		if taken == other {
+			other = "9971"
+		}
+		return fmt.Errorf("%w. To use another port: %s --%s=%s", err, p.usage, flag, net.JoinHostPort(host, other))
 	}
 	return err
 }

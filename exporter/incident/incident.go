@@ -278,7 +278,7 @@ type NoticeKind uint8
 const (
 	// Started means that an incident has started.
 	Started NoticeKind = iota + 1
-	// Changed means that a pending incident is now ongoing, that a node's incident is now one of several nodes, or that
+	// Changed means that a pending or recovered incident is now ongoing, that a node's incident is now one of several nodes, or that
 	// another cause explains the incident better.
 	Changed
 	// Ended means that everything has recovered and the incident is over.

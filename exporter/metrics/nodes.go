@@ -109,7 +109,7 @@ func silenceRow() row {
 		to.startObject(time.Time{}, x.Node)
 	}}
 	return start.row(gauge("kubeflap_node_silence_start_timestamp_seconds",
-		"While a node has been silent for longer than the grace period: the Unix time of its last heartbeat. 0 once the silence has ended or changed its class. "+
+		"Unix time of the last heartbeat of a node that has been silent for longer than the grace period. 0 once the silence has ended or changed its class. "+
 			"The class is planned (an announced departure), own or shared (from the verdict), undecided (no verdict), or deleted.",
 		"per silent Node and class, and for an hour afterwards, or 10 minutes for the class deleted", "node", "class"),
 		func(to *Scrape, x *silence.Start) { to.sample(seconds(x.Began), x.Class.String()) })

@@ -46,8 +46,8 @@ This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` 
 - ` + "`/metrics` also has `kubeflap_build_info`, `go_*` and `process_*`" + `. Pods, IPs and UIDs are never labels.
 
 A heartbeat is a renewed Lease, or a status report in a cluster without Leases. Its age is the time since kubeflap saw it. The age of a
-heartbeat from before kubeflap started depends on the node's clock: if it exceeds the grace period, kubeflap does not expose it for 12 s. The Leases
-of the control plane are optional, and have no ` + "`kubeflap_watch_*`" + ` series.
+heartbeat from before kubeflap started depends on the node's clock: for the first 12 s, kubeflap exposes no age above the grace period.
+The Leases of the control plane are optional, and have no ` + "`kubeflap_watch_*`" + ` series.
 
 ## Classes
 

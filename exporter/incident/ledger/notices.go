@@ -36,11 +36,11 @@ func (r *Record) report(t time.Time) (kind incident.NoticeKind) {
 		}
 	case state == incident.StateResolved:
 		kind = incident.Ended
-	case was.state == incident.StatePending && state == incident.StateOngoing, was.kind != r.Kind, was.cause != r.Cause:
+	case was.state != incident.StateOngoing && state == incident.StateOngoing, was.kind != r.Kind, was.cause != r.Cause:
 		kind = incident.Changed
 	}
-	if was.state == incident.StateOngoing && state == incident.StatePending {
-		state = was.state // addresses that come and go again and again are reported once
+	if was.state == incident.StateOngoing && state != incident.StateResolved {
+		state = was.state // what comes and goes again and again is reported once
 	}
 	r.reported = reported{state, r.Kind, r.Cause}
 	return kind

@@ -144,11 +144,6 @@ func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) 
 	if len(r.spans) == 0 {
 		return
 	}
-	merged := union(r.spans, 0)
-	var total time.Duration
-	for _, s := range merged {
-		total += s.to.Sub(s.from)
-	}
 	for n, s := range union(r.spans, finest) {
 		if n == maxBars {
 			break
@@ -158,13 +153,43 @@ func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) 
 		wide = max(wide, 0.6)
 		at = min(at, 100-wide)
 		b := Bar{Left: at, Wide: wide}
-		b.Title = r.name + ": " + phrase.Clock(s.from) + ", " + cmp.Or(r.limits, phrase.Duration(s.to.Sub(s.from)))
+		b.Title = r.name + ": " + phrase.Clock(s.from) + ", " + cmp.Or(r.limits, r.lasted(r.within(s)))
 		r.Bars = append(r.Bars, b)
 	}
-	r.Label = lanes[r.Lane] + " " + cmp.Or(r.limits, phrase.Duration(total))
-	if times := phrase.Times(len(merged)); r.room()-len(times) >= minName {
+	all := r.spans
+	if r.Lane != incident.TrackHeartbeat {
+		all = union(all, 0)
+	}
+	r.Label = lanes[r.Lane] + " " + cmp.Or(r.limits, r.lasted(all))
+	if times := phrase.Times(len(all)); r.room()-len(times) >= minName {
 		r.Label += times
 	}
+}
+
+// within returns the row's spans in a bar.
+func (r *Row) within(bar span) (all []span) {
+	for _, s := range r.spans {
+		if !s.from.Before(bar.from) && !s.to.After(bar.to) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// lasted says how long some of the row's spans lasted together. Each heartbeat ends a silence, so of several silences it names
+// the longest.
+func (r *Row) lasted(spans []span) string {
+	var total, longest time.Duration
+	for _, s := range union(spans, 0) {
+		total += s.to.Sub(s.from)
+	}
+	if r.Lane != incident.TrackHeartbeat || len(spans) == 1 {
+		return phrase.Duration(total)
+	}
+	for _, s := range spans {
+		longest = max(longest, s.to.Sub(s.from))
+	}
+	return "up to " + phrase.Duration(longest)
 }
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
