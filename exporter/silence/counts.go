@@ -69,9 +69,6 @@ func (h *Store) NodeRemoved(name string, t time.Time) {
 	if n := h.nodes[name]; n != nil {
 		n.gone = t
 	}
-	for _, x := range slices.Concat(h.lost, h.arrived) {
-		x.Gone = x.Gone || x.Node == name
-	}
 }
 
 // NodeRebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
@@ -135,7 +132,7 @@ func (h *Store) Sums(now time.Time) (all []Sum) {
 	at := map[Sum]int{}
 	for _, x := range slices.Concat(h.lost, h.arrived.Filter(func(x *Silence) bool { return x.Short })) {
 		ended := cmp.Or(x.Ended, now)
-		if x.Judgement == nil || x.Gone || x.Short && x.Explained() || now.Sub(ended) > remembered {
+		if x.Judgement == nil || x.IsDeleted() || x.Short && x.Explained() || now.Sub(ended) > remembered {
 			continue
 		}
 		v := x.Judgement.Verdict()

@@ -21,8 +21,6 @@ type Silence struct {
 	Rebooted, Upgraded bool
 	// Deleted is the earliest possible time of the Node's deletion. It is zero if the Node was not deleted.
 	Deleted time.Time
-	// Gone reports whether the Node was deleted since. A Node of the same name is another one.
-	Gone bool
 	// Marked reports whether the node controller set Ready to Unknown. MarkedAt is the time at which kubeflap saw this.
 	Marked   bool
 	MarkedAt time.Time

@@ -34,6 +34,9 @@ type NodeFacts struct {
 	// MarkedAge is the age of the node's newest heartbeat when the node controller set Ready to Unknown. It ignores
 	// heartbeats that the controller may not have seen. It is 0 if Ready is not Unknown, or if the age is unknown.
 	MarkedAge time.Duration
+	// ClockBehind is how far the node's clock is behind if it is unknown whether the clock was set back while kubeflap did
+	// not watch, so that the node controller ignored the heartbeats. Otherwise it is 0.
+	ClockBehind time.Duration
 	// Guessed is set if the grace period is only assumed, because neither a setting nor a change to Unknown confirms it,
 	// and the leading kube-controller-manager did not stand still, either.
 	Guessed bool

@@ -108,8 +108,9 @@ func (x NodeFoundLost) String() string {
 // clock passes the newest renewTime.
 type ClockSetBack struct {
 	OfNode
-	// `By` is the size of the step, computed from the renewals.
-	By time.Duration
+	// `By` is the size of the step, computed from the renewals. InDoubt is the time for which the node controller may ignore
+	// renewals that seem to count, because kubeflap did not watch when the clock was set back.
+	By, InDoubt time.Duration
 }
 
 func (x ClockSetBack) String() string {

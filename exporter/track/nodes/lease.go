@@ -93,7 +93,11 @@ func (x *heartbeats) noteSetBack(n *node, e event.Event, renewed event.NodeTime)
 		return
 	}
 	h.setBack = true
-	x.found.Add(transition.ClockSetBack{OfNode: n.at(e.Seen), By: h.controllerRenewTime.Sub(renewed) + e.Seen.Sub(h.renewalSeen)})
+	back := transition.ClockSetBack{OfNode: n.at(e.Seen), By: h.controllerRenewTime.Sub(renewed) + e.Seen.Sub(h.renewalSeen)}
+	if !h.doubtUntil.Before(h.lastRenewTime) {
+		back.InDoubt = h.doubtUntil.Sub(renewed)
+	}
+	x.found.Add(back)
 }
 
 // mayIgnore reports whether the node controller may ignore the node's renewals because the node's clock was set back while

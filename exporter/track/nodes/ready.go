@@ -126,6 +126,9 @@ func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, m
 	case event.StatusUnknown:
 		change.Loss = x.loss(n)
 		change.Loss.MarkedAge = markedAge
+		if n.heartbeat.mayIgnore() {
+			change.Loss.ClockBehind = n.heartbeat.behind
+		}
 		n.heartbeat.doubtUntil = event.NodeTime{} // the node controller has saved a copy of the current Lease
 		n.troubled = t
 	}

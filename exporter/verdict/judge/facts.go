@@ -216,6 +216,10 @@ func markedLate(w *weighing) fact {
 		return fact{unknown, fmt.Sprintf("%s turned Unknown %s after its newest heartbeat, so the grace period may be shorter than %s, which is only assumed",
 			w.own[i].Node, phrase.Duration(w.own[i].MarkedAge), phrase.Duration(w.GracePeriod))}
 	}
+	if i := slices.IndexFunc(w.own, func(s *silence.Silence) bool { return s.ClockBehind > 0 && s.ClockBack == 0 }); i >= 0 {
+		return fact{unknown, fmt.Sprintf("the clock of %s is %s behind. If it was set back while kubeflap was not watching, the node controller ignored the heartbeats",
+			w.own[i].Node, phrase.Duration(w.own[i].ClockBehind))}
+	}
 	if w.own.Any(func(s *silence.Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 }) {
 		return fact{unknown, "it is unknown how old the newest heartbeat was when the node turned Unknown" + w.leaderText()}
 	}

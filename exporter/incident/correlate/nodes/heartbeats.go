@@ -87,7 +87,7 @@ func (l *Nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	if !x.Loss.Last.IsZero() {
 		// The silence began while the watch was broken. The first list after the break proves the silence, and shows the
 		// last renewTime.
-		began = x.Loss.Last
+		n.listed, began = began, x.Loss.Last
 		if s := n.silence; s != nil && s.Ended.IsZero() && (s.Blind || s.BeganBlind) {
 			l.Silences.Relist(s, began)
 		}

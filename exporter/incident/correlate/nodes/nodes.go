@@ -46,10 +46,15 @@ type node struct {
 	// the last renewTime before this loss.
 	trigger uint64
 	renewed time.Time
+	// The field listed is the time at which a broken watch was restored. It is set if the node fell silent while the
+	// watch was broken.
+	listed time.Time
 	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that clock
 	// step.
 	setBack   time.Time
 	setBackBy time.Duration
+	// The node controller may ignore the node's heartbeats until ignoredUntil.
+	ignoredUntil time.Time
 	// notReady is set while the node is not Ready, unless it has never been Ready. notReadySince is when this began.
 	notReady      bool
 	notReadySince time.Time
@@ -153,6 +158,7 @@ func (l *Nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledg
 		s.Blind = x.Loss.Blind
 	}
 	s.Marked, s.MarkedAt, s.MarkedAge, s.MarkedInTime, s.Guessed = true, x.Time, x.Loss.MarkedAge, x.Loss.InTime(), x.Loss.Guessed
+	s.ClockBehind = x.Loss.ClockBehind
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	r.HeartbeatLost = true
 	if x.Loss.Blind {
@@ -191,8 +197,11 @@ func (l *Nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 	if x.Status != event.StatusTrue {
 		return
 	}
+	before := n.silence
 	s := n.beginSilence(l.Ledger, x.Time, transition.NodeLoss{})
-	s.Ended, s.Blind = x.Time, true
+	if s.Ended, s.Blind = x.Time, true; before != nil && before.EndedBlind {
+		s.ClockBack = before.ClockBack // the silence that lasted when the watch broke explains why
+	}
 	r := l.lose(n, x.Time, transition.NodeLoss{Trigger: x.Trigger}, 0)
 	r.HeartbeatLost = true
 	r.Turned++
@@ -206,8 +215,8 @@ func (n *node) beginSilence(l *ledger.Ledger, heartbeat time.Time, x transition.
 	if n.silence == nil || !n.silence.Ended.IsZero() {
 		n.silence = &silence.Silence{Node: n.name, Began: heartbeat, NodeFacts: x.NodeFacts, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
 		l.Silences.Add(n.silence)
-		if n.setBack.After(heartbeat) {
-			n.silence.ClockBack = n.setBackBy
+		if n.ignoredUntil.After(heartbeat) {
+			n.silence.ClockBack, n.ignoredUntil = n.setBackBy, n.setBack
 		}
 	}
 	return n.silence

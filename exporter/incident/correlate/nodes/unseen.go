@@ -64,7 +64,7 @@ func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 // so neither the kubelet nor the network is at fault.
 func (l *Nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.recordTransition(x.Node, x.Time)
-	n.setBack, n.setBackBy = x.Time, x.By
+	n.setBack, n.setBackBy, n.ignoredUntil = x.Time, x.By, x.Time.Add(x.InDoubt)
 	l.Silences.ClockSetBack(x.Node, x.By)
 	if s := n.silence; s != nil && s.Ended.IsZero() {
 		s.ClockBack = x.By
