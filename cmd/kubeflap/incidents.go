@@ -35,23 +35,26 @@ func registerIncidents(app *kingpin.Application) (string, command) {
 	addFlag(cmd, "output", "Output format: table, wide, json or markdown. wide adds the cause and a summary. markdown shows all incidents in full, for a post-mortem.",
 		&a.output, oneOf("table", "wide", "json", "markdown")).Short('o').Default("table")
 	running := append([]string{"service"}, forCluster...)
-	reject(cmd, func() bool { return a.file != "" }, "to a recording", append(running, "url", "url.config", "url.cluster")...)
+	reject(cmd, func() bool { return a.file != "" }, "to a recording"+notID, append(running, "url", "url.config", "url.cluster")...)
 	reject(cmd, func() bool { return a.url != nil }, "to --url", running...)
 	reject(cmd, func() bool { return a.url == nil }, "without --url", "url.config")
 	return cmd.FullCommand(), a.printIncidents
 }
+
+// notID explains why an argument is taken for a recording.
+const notID = " (an ID has only the characters 0-9 and a-f)"
 
 // fileOrID is an argument: an incident's ID, or the name of a recording.
 type fileOrID struct{ *incidentLister }
 
 // Set implements kingpin.Value.
 func (v fileOrID) Set(s string) error {
-	into, what := &v.file, "recordings"
+	into, what := &v.file, "recordings: give one"+notID
 	if api.IsID(s) {
-		into, what = &v.id, "IDs"
+		into, what = &v.id, "IDs: give one"
 	}
 	if *into != "" {
-		return fmt.Errorf("%s and %s are two %s: give one", *into, s, what)
+		return fmt.Errorf("%s and %s are two %s", *into, s, what)
 	}
 	*into = s
 	return nil

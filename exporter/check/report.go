@@ -61,7 +61,7 @@ func (r *Result) blindness() (all []string) {
 
 // why says why it happened.
 func (x *Flap) why() string {
-	return fmt.Sprintf("cause %s, verdict %s. %s", words(x.Cause), words(x.Verdict), x.Summary)
+	return fmt.Sprintf("cause: %s, verdict: %s. %s", words(x.Cause), x.VerdictText, x.Summary)
 }
 
 // words returns the words of a label value.
