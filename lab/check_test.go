@@ -32,7 +32,7 @@ func (d *desk) checks() {
 		return nil
 	}))
 
-	d.expectCheck(admin, 1, `(?s)FAILED: 1 unexpected flap in .*  shop/web: no ready address for .*\n    cause pod deleted, verdict \w+\. .*shop/web.*\n    First step: `,
+	d.expectCheck(admin, 1, `(?s)FAILED: 1 unexpected flap in .*  shop/web: no ready address for .*\n    cause: pod deleted, verdict: [^.]+\. .*shop/web.*\n    First step: `,
 		"../bin/kubectl", "--kubeconfig="+admin, "--namespace="+tenant, "delete", "pods", "--selector=app=web")
 
 	text := string(steps.Value(os.ReadFile(admin)))
