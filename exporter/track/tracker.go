@@ -230,8 +230,8 @@ func (t *parts) advance(to time.Time) {
 	t.nodes.CountLate(to)
 }
 
-// settleDue does what is due by `to`. For example, it settles the cause of a lost address if the wait for evidence is over. It
-// works in chronological order, so the times of queries do not affect the results.
+// settleDue does what is due by `to`, in chronological order, so the times of queries do not affect the results. For example,
+// it settles the cause of a lost address after the wait for evidence.
 func (t *parts) settleDue(to time.Time) {
 	for due, do := t.watches.Due(to); do != nil; due, do = t.watches.Due(to) {
 		t.watches.AdvanceTo(due)
