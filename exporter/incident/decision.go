@@ -1,6 +1,8 @@
 package incident
 
 import (
+	"slices"
+
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
@@ -27,13 +29,45 @@ var addressVerdicts = []verdict.Verdict{
 	verdict.Planned, verdict.EndpointsController, verdict.ForeignWriter, verdict.ServiceSpec, verdict.UpdateInPlace, verdict.Workload, verdict.Node,
 }
 
+// isWithNodes reports whether all addresses were lost on Nodes that had been deleted without notice.
+func (f *Facts) isWithNodes() bool { return f.withNode > 0 && f.withNode == f.Lost }
+
+// hasVanished reports whether all addresses were lost while kubeflap was not watching.
+func (f *Facts) hasVanished() bool { return f.vanished > 0 && f.vanished == f.Lost }
+
+// Conclude returns the verdict on an incident of a workload or a Service, and the reason for it.
+func (f *Facts) Conclude() (v verdict.Verdict, because string) {
+	is := verdictByCause[f.Cause]
+	switch {
+	case f.isWithNodes():
+		return verdict.Undecided, "the pods were deleted with their Nodes"
+	case f.Cause.OfNode():
+		return verdict.Undecided, "the pods were lost with a node that kubeflap has not seen"
+	case f.planned > 0 && f.planned == f.Lost:
+		return verdict.Planned, "the pods left nodes whose departure was announced by " + f.announcedBy
+	case f.isRelabelled():
+		return verdict.Workload, "the labels of the pods were changed, so that the selector of the Service does not match them"
+	case f.Replaced != "" && f.Cause == cause.PodDeleted:
+		return is.verdict, f.Replaced
+	case f.Replaced != "":
+		return is.verdict, is.because + "; " + f.Replaced
+	case f.Cause == cause.Unknown && f.hasVanished():
+		return is.verdict, "kubeflap was not watching"
+	case f.Cause == cause.Unknown:
+		return is.verdict, "no event explains the loss"
+	case is.verdict == verdict.ForeignWriter && f.Who != "":
+		return is.verdict, f.Who
+	}
+	return is.verdict, is.because
+}
+
 // Decide returns the decision about an incident of a workload or a Service.
 func (f *Facts) Decide() (d verdict.Decision) {
-	is, a := verdictByCause[f.Cause], f.affected()
+	is, because := f.Conclude()
 	switch {
-	case len(a.DeletedNodes) > 0:
+	case f.isWithNodes():
 		// The API does not show whether the machines failed or were removed on purpose.
-		because := "the pods were deleted with their Nodes: " + phrase.Some(a.DeletedNodes)
+		because += ": " + phrase.Some(slices.Sorted(slices.Values(f.deleted)))
 		return verdict.Decision{
 			Command: "kubectl get events -A --field-selector involvedObject.kind=Node # the autoscaler's log or the cloud's activity log shows who removed the machines",
 			Considered: []verdict.Considered{
@@ -44,35 +78,21 @@ func (f *Facts) Decide() (d verdict.Decision) {
 		}
 	case f.Cause.OfNode():
 		return verdict.Decision{Command: "kubectl get nodes -o wide", Considered: []verdict.Considered{
-			{Verdict: verdict.Node, Holds: verdict.Unknown, Because: "the pods were lost with a node that kubeflap has not seen"},
+			{Verdict: verdict.Node, Holds: verdict.Unknown, Because: because},
 			{Verdict: verdict.Workload, Holds: verdict.No, Because: "the loss is a consequence of the state of the node"},
 		}}
-	case f.planned > 0 && f.planned == f.Lost:
-		is.verdict, is.because = verdict.Planned, "the pods left nodes whose departure was announced by "+f.announcedBy
-	case f.isRelabelled():
-		is.verdict, is.because = verdict.Workload, "the labels of the pods were changed, so that the selector of the Service does not match them"
-	case f.Replaced != "" && f.Cause == cause.PodDeleted:
-		is.because = f.Replaced
-	case f.Replaced != "":
-		is.because += "; " + f.Replaced
-	case f.Cause == cause.Unknown && a.Vanished:
-		is.because = "kubeflap was not watching"
-	case f.Cause == cause.Unknown:
-		is.because = "no event explains the loss"
-	case is.verdict == verdict.ForeignWriter && f.Who != "":
-		is.because = f.Who
 	}
 	for _, v := range addressVerdicts {
 		holds := verdict.No
 		switch {
-		case is.verdict == verdict.Undecided:
+		case is == verdict.Undecided:
 			holds = verdict.Unknown
-		case v == is.verdict:
+		case v == is:
 			holds = verdict.Yes
 		}
-		d.Considered = append(d.Considered, verdict.Considered{Verdict: v, Holds: holds, Because: is.because})
+		d.Considered = append(d.Considered, verdict.Considered{Verdict: v, Holds: holds, Because: because})
 	}
-	if d.Verdict = is.verdict; d.Verdict == verdict.Undecided {
+	if d.Verdict = is; is == verdict.Undecided {
 		d.Command = "kubectl get events -A --field-selector reason!=Pulled # kubectl get endpointslices -o yaml shows who last wrote each slice"
 	}
 	return d

@@ -40,15 +40,9 @@ func (f *Facts) Outline(d verdict.Decision, now time.Time) Incident {
 	return x
 }
 
-// Touched names the nodes and the Services of an incident, as far as it shows them.
-type Touched struct {
-	Nodes    []string
-	Services []transition.Service
-}
-
-// Touched returns the nodes and the Services that the incident shows, in any order.
-func (f *Facts) Touched() Touched {
-	return Touched{slices.Clone(f.nodes.keys[:min(MaxNodes, len(f.nodes.keys))]), slices.Clone(f.effects.keys[:min(MaxServices, len(f.effects.keys))])}
+// Touched returns the nodes and the Services that the incident shows, in any order. They are valid until it changes.
+func (f *Facts) Touched() ([]string, []transition.Service) {
+	return f.nodes.keys[:min(MaxNodes, len(f.nodes.keys))], f.effects.keys[:min(MaxServices, len(f.effects.keys))]
 }
 
 // Describe fills in the evidence and the texts of an incident as of now. The parameter g holds the facts that determine
@@ -124,13 +118,13 @@ func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advic
 func (f *Facts) affected() advice.Affected {
 	a := advice.Affected{Cause: f.Cause, Namespace: f.Namespace, Name: f.FullName(), Replaced: f.Replaced != "", PodAddressesRemoved: f.Withdrawn, Pending: f.Resets == 0 && f.Lost == 0}
 	a.ForeignAddressesGone = a.Pending && f.Foreign && !f.Withdrawn && !f.Open.Has(TrackForeign)
-	if f.withNode > 0 && f.withNode == f.Lost {
+	if f.isWithNodes() {
 		a.DeletedNodes = slices.Sorted(slices.Values(f.deleted))
 	}
 	_, a.Probed = f.ByCause[cause.ProbeFailed]
 	a.Probed = a.Probed && f.Cause == cause.ContainerExit
 	a.Said, a.Relabelled = f.Quotes.most(f.Cause), f.isRelabelled()
-	a.Vanished = f.vanished > 0 && f.vanished == f.Lost
+	a.Vanished = f.hasVanished()
 	a.Resolved, a.ServiceGone = f.Conflicted && !f.Pending(), f.ServiceGone
 	return a
 }

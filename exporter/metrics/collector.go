@@ -109,5 +109,5 @@ func (c *Collector) snapshot(s *snapshot) {
 	s.namespaces = c.tracker.Namespaces(now, s.namespaces[:0])
 	s.misreported = c.tracker.Misreported(now, s.misreported[:0])
 	s.watches = c.tracker.Watches(now, s.watches[:0])
-	s.standings = c.incidents.Standings(now)
+	s.standings = c.incidents.Standings(now, s.standings)
 }

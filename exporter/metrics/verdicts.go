@@ -1,13 +1,10 @@
 package metrics
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
-	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -16,11 +13,11 @@ func verdictRows() []row {
 	standing := kind[ledger.Standing]{"incident", func(now *snapshot) []ledger.Standing { return now.standings.Incidents }, func(to *Scrape, x *ledger.Standing) {
 		to.startObject(time.Time{}, x.ID)
 	}}
-	node := kind[nodeVerdict]{"node verdict", func(now *snapshot) []nodeVerdict { return nodeVerdicts(now.standings.Incidents) }, func(to *Scrape, x *nodeVerdict) {
-		to.startObject(time.Time{}, x.node)
+	node := kind[ledger.NodeVerdict]{"node verdict", func(now *snapshot) []ledger.NodeVerdict { return now.standings.OfNodes }, func(to *Scrape, x *ledger.NodeVerdict) {
+		to.startObject(time.Time{}, x.Node)
 	}}
-	service := kind[serviceVerdict]{"service verdict", func(now *snapshot) []serviceVerdict { return serviceVerdicts(now.standings.Incidents) }, func(to *Scrape, x *serviceVerdict) {
-		to.startObject(time.Time{}, x.service.Namespace, x.service.Name)
+	service := kind[ledger.ServiceVerdict]{"service verdict", func(now *snapshot) []ledger.ServiceVerdict { return now.standings.OfServices }, func(to *Scrape, x *ledger.ServiceVerdict) {
+		to.startObject(time.Time{}, x.Namespace, x.Name)
 	}}
 	return []row{
 		single(gauge("kubeflap_incidents", "Ongoing incidents by scope and verdict.", perVerdict, "scope", "verdict"), func(to *Scrape, now *snapshot) {
@@ -54,10 +51,10 @@ func verdictRows() []row {
 			}),
 		node.row(gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
 			"per Node and verdict, until 10 minutes after the incident", "node", "verdict"),
-			func(to *Scrape, x *nodeVerdict) { to.sample(1, x.verdict.String()) }),
+			func(to *Scrape, x *ledger.NodeVerdict) { to.sample(1, x.Verdict.String()) }),
 		service.row(gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
 			"per Service and verdict, until 10 minutes after the incident", "namespace", "service", "verdict"),
-			func(to *Scrape, x *serviceVerdict) { to.sample(1, x.verdict.String()) }),
+			func(to *Scrape, x *ledger.ServiceVerdict) { to.sample(1, x.Verdict.String()) }),
 	}
 }
 
@@ -81,43 +78,4 @@ func possible(yield func(incident.Resolution) bool) {
 			}
 		}
 	}
-}
-
-type nodeVerdict struct {
-	node    string
-	verdict verdict.Verdict
-}
-
-type serviceVerdict struct {
-	service transition.Service
-	verdict verdict.Verdict
-}
-
-// nodeVerdicts returns the distinct verdicts of each node, sorted by node and verdict.
-func nodeVerdicts(standings []ledger.Standing) (all []nodeVerdict) {
-	for _, x := range standings {
-		if !x.Scope.HasNodes() {
-			continue
-		}
-		for _, node := range x.Nodes {
-			all = append(all, nodeVerdict{node, x.Verdict})
-		}
-	}
-	slices.SortFunc(all, func(a, b nodeVerdict) int {
-		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.verdict, b.verdict))
-	})
-	return slices.Compact(all)
-}
-
-// serviceVerdicts returns the distinct verdicts of each Service, sorted by Service and verdict.
-func serviceVerdicts(standings []ledger.Standing) (all []serviceVerdict) {
-	for _, x := range standings {
-		for _, service := range x.Services {
-			all = append(all, serviceVerdict{service, x.Verdict})
-		}
-	}
-	slices.SortFunc(all, func(a, b serviceVerdict) int {
-		return cmp.Or(cmp.Compare(a.service.Namespace, b.service.Namespace), cmp.Compare(a.service.Name, b.service.Name), cmp.Compare(a.verdict, b.verdict))
-	})
-	return slices.Compact(all)
 }

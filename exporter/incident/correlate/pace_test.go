@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
@@ -19,7 +20,7 @@ func askedAt(events []event.Event, r *rand.Rand) string {
 	for _, e := range events {
 		for ; r != nil && next.Before(e.Seen); next = next.Add(seconds(r.ExpFloat64())) {
 			log.Observe(tracker.Advance(next)...)
-			log.Standings(next)
+			log.Standings(next, ledger.Standings{})
 		}
 		log.Observe(tracker.Apply(e)...)
 	}
@@ -42,7 +43,7 @@ func reportsOf(log *Log, now time.Time) string {
 			fmt.Fprintf(&b, "  %+v\n", s)
 		}
 	}
-	standings := log.Standings(now)
+	standings := log.Standings(now, ledger.Standings{})
 	fmt.Fprintf(&b, "%+v\n%v\n%v\n", standings.Incidents, standings.Nodes, standings.Resolved)
 	return b.String()
 }

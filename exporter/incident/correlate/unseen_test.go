@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -87,7 +88,7 @@ func TestWhatKubeflapDidNotSee(t *testing.T) {
 			}
 			if x.Withdrawn != "" {
 				equal(t, "withdrawn", x.State, incident.StateWithdrawn)
-				equal(t, "resolved", len(s.Standings(s.now).Resolved), 0)
+				equal(t, "resolved", len(s.Standings(s.now, ledger.Standings{}).Resolved), 0)
 			}
 		})
 	}

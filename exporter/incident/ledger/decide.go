@@ -50,6 +50,15 @@ func (l *Ledger) decide(r *Record) verdict.Decision {
 	return r.weigh(l)
 }
 
+// verdict returns the current verdict on an incident. Each scrape asks for it, so the grounds for it are left out.
+func (l *Ledger) verdict(r *Record) verdict.Verdict {
+	if r.IsAboutNodes() {
+		return l.decide(r).Verdict
+	}
+	v, _ := r.Conclude()
+	return v
+}
+
 // weigh weighs the hypotheses about a node incident, based on the current facts.
 func (r *Record) weigh(l *Ledger) verdict.Decision {
 	return judge.OfNodes(l.NodeLoss(r.Silences, r.KnownNodes))

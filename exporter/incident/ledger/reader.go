@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/silence"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // standsFor is how long the metrics show the verdict of an incident after its recovery. nodesStandFor is how long they
@@ -109,8 +112,11 @@ func (q *Reader) Overview(t time.Time) (all []incident.Incident) {
 
 // Standings is what the metrics show of incidents.
 type Standings struct {
-	// Incidents holds the ongoing and the recently resolved incidents.
-	Incidents []Standing
+	// Incidents holds the ongoing and the recently resolved incidents. OfNodes and OfServices hold the distinct
+	// verdicts on their nodes and Services, sorted by name and verdict.
+	Incidents  []Standing
+	OfNodes    []NodeVerdict
+	OfServices []ServiceVerdict
 	// Nodes counts the nodes that were silent for longer than the grace period, or turned Unknown, in ongoing and just
 	// recovered incidents.
 	Nodes map[incident.Resolution]int
@@ -125,18 +131,38 @@ type Standings struct {
 // Standing is what the metrics show of an incident. The fields are those of incident.Incident.
 type Standing struct {
 	incident.Resolution
-	incident.Touched
 	ID, Namespace, Subject string
 	Start                  time.Time
 	State                  incident.State
 }
 
-// Standings returns what the metrics show as of t.
-func (q *Reader) Standings(t time.Time) Standings {
+// NodeVerdict is the verdict of an incident of a node.
+type NodeVerdict struct {
+	Node    string
+	Verdict verdict.Verdict
+}
+
+func (a NodeVerdict) compare(b NodeVerdict) int {
+	return cmp.Or(strings.Compare(a.Node, b.Node), cmp.Compare(a.Verdict, b.Verdict))
+}
+
+// ServiceVerdict is the verdict of an incident that affects a Service.
+type ServiceVerdict struct {
+	transition.Service
+	Verdict verdict.Verdict
+}
+
+func (a ServiceVerdict) compare(b ServiceVerdict) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), cmp.Compare(a.Verdict, b.Verdict))
+}
+
+// Standings returns what the metrics show as of t. It reuses the memory of an earlier result.
+func (q *Reader) Standings(t time.Time, s Standings) Standings {
 	l, unlock := q.at(t)
 	defer unlock()
-	s := Standings{
-		Incidents: make([]Standing, 0, len(l.shown)), Nodes: map[incident.Resolution]int{}, Resolved: maps.Clone(l.resolved), GracePeriod: l.graceFacts(),
+	s = Standings{
+		Incidents: s.Incidents[:0], OfNodes: s.OfNodes[:0], OfServices: s.OfServices[:0],
+		Nodes: map[incident.Resolution]int{}, Resolved: maps.Clone(l.resolved), GracePeriod: l.graceFacts(),
 	}
 	type lostNode struct {
 		of   incident.Resolution
@@ -147,8 +173,17 @@ func (q *Reader) Standings(t time.Time) Standings {
 		if r.withdrawn || r.state(l.now) == incident.StateResolved && l.now.Sub(r.recovered) > standsFor {
 			continue
 		}
-		of := incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}
-		s.Incidents = append(s.Incidents, Standing{of, r.Touched(), r.id, r.Namespace, r.Name, r.Start, r.state(l.now)})
+		of := incident.Resolution{Scope: r.Scope(), Verdict: l.verdict(r)}
+		s.Incidents = append(s.Incidents, Standing{of, r.id, r.Namespace, r.Name, r.Start, r.state(l.now)})
+		nodes, services := r.Touched()
+		for _, node := range nodes {
+			if of.Scope.HasNodes() {
+				s.OfNodes = append(s.OfNodes, NodeVerdict{node, of.Verdict})
+			}
+		}
+		for _, service := range services {
+			s.OfServices = append(s.OfServices, ServiceVerdict{service, of.Verdict})
+		}
 		names, more := r.LostNodes()
 		if len(names) == 0 || !r.recovered.IsZero() && l.now.Sub(r.recovered) > nodesStandFor {
 			continue
@@ -162,7 +197,13 @@ func (q *Reader) Standings(t time.Time) Standings {
 		s.Nodes[of] += more
 	}
 	s.Silences = l.Silences.Starts(l.now) // graceFacts has asked for the current verdicts
+	s.OfNodes, s.OfServices = distinct(s.OfNodes, NodeVerdict.compare), distinct(s.OfServices, ServiceVerdict.compare)
 	return s
+}
+
+func distinct[T comparable](all []T, compare func(a, b T) int) []T {
+	slices.SortFunc(all, compare)
+	return slices.Compact(all)
 }
 
 // Displaced counts the incidents that were dropped to make room for newer ones, as of t.
