@@ -69,7 +69,7 @@ func (m *Metric) vec(buckets []float64) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: m.Name, Help: m.Help, Buckets: buckets,
 		NativeHistogramBucketFactor: 1.1,
-		// Durations below 1 ms share one bucket. Smaller buckets would be meaningless, because events within 20 ms of
+		// Durations below 1 ms share one bucket. Smaller buckets would be meaningless, because events within 40 ms of
 		// each other may be batched. They would also add many empty rows to a heatmap.
 		NativeHistogramZeroThreshold:    0.001,
 		NativeHistogramMaxBucketNumber:  100,

@@ -110,7 +110,7 @@ func (c *Collector) outageRows() []row {
 func (c *Collector) writerRows() []row {
 	service := eachService()
 	c.propagations = observed(histogram("kubeflap_endpoints_propagation_seconds",
-		"Time from a pod's readiness change to the corresponding state change of its address, as seen by kubeflap. If both events arrive within 20 ms of each other, the time may be 0.", always, "to"), propagationBuckets(), "ready", "not_ready")
+		"Time from a pod's readiness change to the corresponding state change of its address, as seen by kubeflap. If both events arrive within 40 ms of each other, the time may be 0.", always, "to"), propagationBuckets(), "ready", "not_ready")
 	return []row{
 		service.row(counter("kubeflap_service_endpoints_resets_total",
 			"Number of times all manually managed addresses of the Service were removed. The selector label shows whether the Service had a selector at that time. Foreign addresses (see kubeflap_service_addresses_wrong) do not count.", ifManuallyManaged, "namespace", "service", "selector"), func(to *Scrape, x *services.Service) {

@@ -8,7 +8,7 @@ import (
 
 const (
 	// window is the maximum time for which a read waits for more data.
-	window = 20 * time.Millisecond
+	window = 40 * time.Millisecond
 	// If at least listBytes bytes arrive in a window, kubeflap assumes that they belong to a list.
 	listBytes = 256 << 10
 	// listWait is the maximum wait while a list arrives. A longer wait would fill the connection's buffers and delay
@@ -22,7 +22,7 @@ type dialer = func(ctx context.Context, network, address string) (net.Conn, erro
 // batched wraps a dialer so that small events are read in batches. If dial is nil, it wraps client-go's default dialer.
 //
 // Most of the CPU time for a small event is spent on waking the process. A read that starts shortly after another read
-// therefore waits for more data, at most 20 ms. The kernel does not wake the process in the meantime (SO_RCVLOWAT). An
+// therefore waits for more data, at most 40 ms. The kernel does not wake the process in the meantime (SO_RCVLOWAT). An
 // event after a pause is read immediately. docs/performance.md has the effect in numbers.
 func batched(dial dialer) dialer {
 	if dial == nil {
