@@ -3,20 +3,18 @@ package api
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// Drawing is the timeline of an incident. Horizontal positions are percentages, and vertical positions are pixels, so
-// that the drawing fits any screen without scaling its text.
+// Drawing is the timeline of an incident.
 type Drawing struct {
-	// Bottom is the vertical position of the time labels.
-	Height, Bottom int
-
 	Rows []Row
 	// Begin and End are the labels of the time axis below the bars.
 	Begin, End string
@@ -26,12 +24,11 @@ type Drawing struct {
 
 // Row is a row of bars with a label above it. The label of a row without bars states how many more rows are not drawn.
 type Row struct {
-	Lane        incident.Track
-	Label       string
-	TextY, BarY int
-	Bars        []Bar
-	name        string
-	spans       []span
+	Lane  incident.Track
+	Label string
+	Bars  []Bar
+	name  string
+	spans []span
 	// limits is the duration if it is not known exactly.
 	limits string
 }
@@ -50,13 +47,8 @@ func (b Bar) Width() string { return percent(b.Wide) }
 
 type span struct{ from, to time.Time }
 
-const (
-	rowHeight = 30
-	axis      = 22
-	// maxRows is the maximum number of rows per lane. maxBars is the maximum number of bars per row.
-	maxRows = 6
-	maxBars = 40
-)
+// maxRows is the maximum number of rows per lane.
+const maxRows = 6
 
 var lanes = map[incident.Track]string{
 	incident.TrackHeartbeat: "no heartbeat",
@@ -82,22 +74,15 @@ func Draw(x *incident.Incident) *Drawing {
 		if s.Start.Before(from) {
 			from = s.Start
 		}
-		if s.End.After(until) {
-			until = s.End.Time
-		}
+		until = incident.Later(until, s.End.Time)
 	}
 	if !until.After(from) {
 		until = from.Add(time.Millisecond)
 	}
-	// Two bars are joined if the gap between them is at most this long.
-	finest := until.Sub(from) / 400
-	scale := func(t time.Time) float64 { return 100 * float64(t.Sub(from)) / float64(until.Sub(from)) }
 	for i := range rows {
-		rows[i].place(i, scale, finest)
+		rows[i].draw(span{from, until})
 	}
-	label(rows)
-	height := len(rows)*rowHeight + axis
-	return &Drawing{Height: height, Bottom: height - 7, Rows: rows, Begin: phrase.Clock(from), End: "+" + phrase.Duration(until.Sub(from)), Alt: "Timeline: " + x.Summary}
+	return &Drawing{Rows: rows, Begin: phrase.Clock(from), End: "+" + phrase.Duration(until.Sub(from)), Alt: "Timeline: " + x.Summary}
 }
 
 // rowsOf returns a row for each lane and name, at most maxRows for each lane. The last rows count the others.
@@ -137,75 +122,77 @@ func limitsOf(x *incident.Incident, s incident.Span) string {
 	return x.Services[i].DownFor()
 }
 
-// place computes the bars and the label of row i. The label does not include the row's name yet. Overlapping spans
-// share a bar.
-func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) {
-	r.TextY, r.BarY = i*rowHeight+13, i*rowHeight+18
+// draw adds the bars and the duration to a row of a drawing that shows the whole time.
+func (r *Row) draw(whole span) {
 	if len(r.spans) == 0 {
 		return
 	}
-	for n, s := range union(r.spans, finest) {
-		if n == maxBars {
-			break
-		}
-		at, wide := scale(s.from), scale(s.to)-scale(s.from)
-		// Even a brief span must be visible.
-		wide = max(wide, 0.6)
-		at = min(at, 100-wide)
-		b := Bar{Left: at, Wide: wide}
-		b.Title = r.name + ": " + phrase.Clock(s.from) + ", " + cmp.Or(r.limits, r.lasted(r.within(s)))
-		r.Bars = append(r.Bars, b)
+	share := func(d time.Duration) float64 { return 100 * float64(d) / float64(whole.to.Sub(whole.from)) }
+	for _, s := range r.spans {
+		wide := max(share(s.to.Sub(s.from)), 0.6) // even a brief span must be visible
+		r.Bars = append(r.Bars, Bar{
+			Left: min(share(s.from.Sub(whole.from)), 100-wide), Wide: wide,
+			Title: r.name + ": " + phrase.Clock(s.from) + ", " + cmp.Or(r.limits, phrase.Duration(s.to.Sub(s.from))),
+		})
 	}
-	all := r.spans
-	if r.Lane != incident.TrackHeartbeat {
-		all = union(all, 0)
-	}
-	r.Label = lanes[r.Lane] + " " + cmp.Or(r.limits, r.lasted(all))
-	if times := phrase.Times(len(all)); r.room()-len(times) >= minName {
-		r.Label += times
-	}
+	lasted, times := r.lasted()
+	r.Label = strings.TrimPrefix(r.name+": ", ": ") + lanes[r.Lane] + " " + cmp.Or(r.limits, lasted) + phrase.Times(times)
 }
 
-// within returns the row's spans in a bar.
-func (r *Row) within(bar span) (all []span) {
+// lasted says how long the row's spans lasted together, and how many there are if overlapping ones count once. Each
+// heartbeat ends a silence, so of several silences it names the longest.
+func (r *Row) lasted() (text string, times int) {
+	var total, longest time.Duration
 	for _, s := range r.spans {
-		if !s.from.Before(bar.from) && !s.to.After(bar.to) {
+		longest = max(longest, s.to.Sub(s.from))
+	}
+	if r.Lane == incident.TrackHeartbeat && len(r.spans) > 1 {
+		return "up to " + phrase.Duration(longest), len(r.spans)
+	}
+	all := union(r.spans)
+	for _, s := range all {
+		total += s.to.Sub(s.from)
+	}
+	return phrase.Duration(total), len(all)
+}
+
+func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
+
+// union joins overlapping spans.
+func union(spans []span) (all []span) {
+	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
+	for _, s := range spans {
+		if n := len(all); n > 0 && !s.from.After(all[n-1].to) {
+			all[n-1].to = incident.Later(all[n-1].to, s.to)
+		} else {
 			all = append(all, s)
 		}
 	}
 	return all
 }
 
-// lasted says how long some of the row's spans lasted together. Each heartbeat ends a silence, so of several silences it names
-// the longest.
-func (r *Row) lasted(spans []span) string {
-	var total, longest time.Duration
-	for _, s := range union(spans, 0) {
-		total += s.to.Sub(s.from)
-	}
-	if r.Lane != incident.TrackHeartbeat || len(spans) == 1 {
-		return phrase.Duration(total)
-	}
-	for _, s := range spans {
-		longest = max(longest, s.to.Sub(s.from))
-	}
-	return "up to " + phrase.Duration(longest)
-}
+// barColumns is the width of the bars in characters.
+const barColumns = 50
 
-func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
-
-// union joins neighboring spans if the time between them is at most `gap`.
-func union(spans []span, gap time.Duration) []span {
-	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
-	var all []span
-	for _, s := range spans {
-		if n := len(all); n > 0 && !s.from.After(all[n-1].to.Add(gap)) {
-			if s.to.After(all[n-1].to) {
-				all[n-1].to = s.to
-			}
+// Text draws the timeline with characters. Each line is printable and begins with a vertical bar or a space, so that a
+// name cannot end a block of code.
+func (t *Drawing) Text() string {
+	var text strings.Builder
+	for _, row := range t.Rows {
+		if len(row.Bars) == 0 {
+			text.WriteString(strings.Repeat(" ", barColumns+len("||  ")) + phrase.Line(row.Label) + "\n")
 			continue
 		}
-		all = append(all, s)
+		bar := []byte(strings.Repeat(".", barColumns))
+		for _, b := range row.Bars {
+			from := int(b.Left / 100 * barColumns)
+			to := int(math.Ceil((b.Left + b.Wide) / 100 * barColumns))
+			for i := min(from, barColumns-1); i < min(to, barColumns); i++ {
+				bar[i] = '#'
+			}
+		}
+		text.WriteString("|" + string(bar) + "|  " + phrase.Line(row.Label) + "\n")
 	}
-	return all
+	text.WriteString(" " + t.Begin + strings.Repeat(" ", max(barColumns-len(t.Begin)-len(t.End), 1)) + t.End + "\n")
+	return text.String()
 }
