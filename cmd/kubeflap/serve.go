@@ -35,6 +35,7 @@ const (
 	// largest responses are metrics of about ten megabytes.
 	headerTimeout  = 10 * time.Second
 	readTimeout    = 30 * time.Second
+	writeTimeout   = time.Minute
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 32 << 10
 )
@@ -138,7 +139,7 @@ func runServer(ctx context.Context, handler http.Handler, logger *slog.Logger, l
 
 func newServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: web.WriteTimeout, IdleTimeout: idleTimeout,
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 }

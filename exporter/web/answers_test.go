@@ -220,7 +220,6 @@ func TestOngoingIncidents(t *testing.T) {
 	const now = "as of 2026-03-01 13:40:00 UTC"
 	checkAnswers(t, []answer{
 		{"nothing", []Cluster{clusterOf("", correlate.New(1), at(60))}, "", 0, []string{"<title>Incidents · kubeflap</title>"}, nil},
-		{"on another page", live, "?page=3", 0, []string{"<title>(1) Incidents · kubeflap</title>"}, nil},
 		{"another node", live, "?node=nowhere", 0, []string{"<title>(1) Incidents · kubeflap</title>"}, nil},
 		{"another name", live, "?cluster=eu&state=resolved", 0, []string{"<title>(1) Incidents · kubeflap</title>"}, nil},
 		{"one that ended", live, "?id=" + all[len(all)-1].ID, 0, []string{"<title>(1) StatefulSet shop/web0 · kubeflap</title>"}, nil},
@@ -266,10 +265,6 @@ func TestBadParametersAreOneClear400(t *testing.T) {
 		{"no advice before the first lists", unlisted, api.AdvicePath, 503, []string{`"error": "the list of pods is not complete"`}, nil},
 		{"no parameter of the advice", unlisted, api.AdvicePath + "?node=x", 400, []string{`"error": "unknown parameter`}, nil},
 		{"an empty parameter", two, "?cluster=", 0, []string{"2 in all"}, nil},
-		{"a page of the API", nil, "@?page=1", 400, []string{"unknown parameter"}, nil},
-		{"no page", nil, "?page=0", 400, []string{"Parameter page"}, nil},
-		{"not a number", nil, "?page=x", 400, []string{"Parameter page"}, nil},
-		{"too many pages", nil, "?page=99999999999999999999", 400, []string{"Parameter page"}, nil},
 	}
 	for name, c := range map[string]struct{ query, says string }{
 		"mistyped":                 {"srevice=web", "nknown parameter"},

@@ -21,6 +21,9 @@ import (
 //go:embed page
 var files embed.FS
 
+// maxRows is the maximum number of incidents in the list. The filter finds the others.
+const maxRows = 100
+
 // flapsPage holds the template data of /flaps.
 type flapsPage struct {
 	Query              *api.Query
@@ -34,10 +37,9 @@ type flapsPage struct {
 	// Total is the number of incidents that match the query, and Counts has their numbers by state.
 	Total  int
 	Counts map[string]int
-	// Rows are the incidents in the list. One is the only incident that matches the query, or nil.
-	Rows   []clusterIncident
-	One    *clusterIncident
-	Paging paging
+	// Rows are the first maxRows incidents of the list. One is the only incident that matches the query, or nil.
+	Rows []clusterIncident
+	One  *clusterIncident
 	// Clusters are the choices for the cluster.
 	Clusters []string
 }
@@ -78,12 +80,12 @@ func fileHandler(name string) http.HandlerFunc {
 }
 
 func answerTo(clusters []Cluster, rawQuery string) (view *flapsPage, status int) {
-	q, err := parse(clusters, rawQuery, api.ParsePage)
+	q, err := parse(clusters, rawQuery, api.ParseQuery)
 	if err != nil {
 		return &flapsPage{Error: phrase.Sentence(err.Error()), Title: "Error · kubeflap"}, http.StatusBadRequest
 	}
 	view = viewOf(clusters, q)
-	if view.Paging.Page > view.Paging.Pages || q.ID != "" && view.Total == 0 {
+	if q.ID != "" && view.Total == 0 {
 		return view, http.StatusNotFound
 	}
 	return view, http.StatusOK
@@ -115,16 +117,13 @@ func (p *flapsPage) list(all []clusterIncident) {
 	for _, x := range all {
 		p.Counts[x.State.String()]++
 	}
-	p.Total, p.Paging = len(all), pagingOf(p.Query, len(all))
-	shown := slices.Clone(all[p.Paging.First-1 : p.Paging.Last])
-	for i := range shown {
-		shown[i] = shown[i].complete()
+	p.Total = len(all)
+	for _, x := range all[:min(len(all), maxRows)] {
+		p.Rows = append(p.Rows, x.complete())
 	}
-	if p.Total != 1 || len(shown) != 1 {
-		p.Rows = shown
-		return
+	if p.Total == 1 {
+		p.One, p.Rows = &p.Rows[0], nil
 	}
-	p.One = &shown[0]
 }
 
 // GraceTable returns the comparison of grace periods in the cluster of an incident about heartbeats, or nil.
@@ -157,26 +156,4 @@ func (p *flapsPage) title(every []clusterIncident) string {
 		return fmt.Sprintf("(%d) %s", ongoing, title)
 	}
 	return title
-}
-
-// pageSize is the number of incidents per page.
-const pageSize = 50
-
-// paging describes the range of incidents on a page. Page, First and Last start at 1.
-type paging struct {
-	Page, Pages, First, Last, Total int
-	// Newer and Older are links to the adjacent pages, or "".
-	Newer, Older string
-}
-
-func pagingOf(q *api.Query, total int) paging {
-	p := paging{Page: q.Page, Pages: max((total+pageSize-1)/pageSize, 1), First: min((q.Page-1)*pageSize, total) + 1, Last: min(q.Page*pageSize, total), Total: total}
-	link := func(page int) string { return pageLink(q.WithPage(page)) }
-	if p.Page > 1 {
-		p.Newer = link(min(p.Page-1, p.Pages))
-	}
-	if p.Page < p.Pages {
-		p.Older = link(p.Page + 1)
-	}
-	return p
 }

@@ -52,17 +52,17 @@ func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	}
 	readers := make(chan struct{}, maxReaders)
 	mux := http.NewServeMux()
-	mux.Handle("GET /flaps", withDeadline(limitConcurrency(readers, flapsHandler(pages.Clusters, logger))))
+	mux.Handle("GET /flaps", limitConcurrency(readers, flapsHandler(pages.Clusters, logger)))
 	mux.HandleFunc("GET /flaps.css", fileHandler("flaps.css"))
 	mux.HandleFunc("GET /flaps.js", fileHandler("flaps.js"))
 	mux.HandleFunc("GET /flaps.svg", fileHandler("flaps.svg"))
-	mux.Handle("GET "+api.Path, withDeadline(limitConcurrency(readers, apiHandler(pages.Clusters))))
-	mux.Handle("GET "+api.AdvicePath, withDeadline(limitConcurrency(readers, adviceHandler(pages.Clusters))))
+	mux.Handle("GET "+api.Path, limitConcurrency(readers, apiHandler(pages.Clusters)))
+	mux.Handle("GET "+api.AdvicePath, limitConcurrency(readers, adviceHandler(pages.Clusters)))
 	if pages.Recordings != nil {
 		mux.Handle("GET "+RecordingPath, limitConcurrency(make(chan struct{}, maxDownloads), pages.Recordings))
 	}
 	mux.Handle("GET /", landing)
-	mux.Handle("GET /metrics", withDeadline(limitConcurrency(make(chan struct{}, maxScrapes), scrapes)))
+	mux.Handle("GET /metrics", limitConcurrency(make(chan struct{}, maxScrapes), scrapes))
 	mux.Handle("GET /-/", Probes(pages.Unready))
 	if pages.Profiles {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)

@@ -20,7 +20,7 @@ func everyPage(t *testing.T) map[string]string {
 	return map[string]string{
 		"list": incidents + "/flaps", "one": incidents + "/flaps?cluster=2-control-plane-stall", "ongoing": incidents + "/flaps?id=" + id[1],
 		"filtered": incidents + "/flaps?verdict=node&from=2026-01-01T00:00:00.5Z", "empty": incidents + "/flaps?node=none", "error": incidents + "/flaps?from=yesterday",
-		"many": blind + "/flaps", "last": blind + "/flaps?page=10", "blind": blind + "/flaps?node=none", "none": blind + "/flaps?page=11",
+		"many": blind + "/flaps", "blind": blind + "/flaps?node=none", "none": blind + "/flaps?id=00000000",
 	}
 }
 
@@ -93,7 +93,7 @@ func TestTheBannerWhileKubeflapIsBlind(t *testing.T) {
 	pages := everyPage(t)
 	p := open(t)
 	p.screen(1280, 800, "light")
-	for _, name := range []string{"many", "last", "blind"} {
+	for _, name := range []string{"many", "blind"} {
 		p.run(chromedp.Navigate(pages[name]))
 		p.between("the top of the banner on "+name, `document.querySelector(".banner").getBoundingClientRect().top`, 0, 0)
 		p.expect("the color of the banner on "+name, `getComputedStyle(document.querySelector(".banner")).backgroundColor`, `^rgb\(180, 35, 24\)$`)

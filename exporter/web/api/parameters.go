@@ -16,12 +16,10 @@ const (
 	maxParameter = 253
 	// MaxSubject is the maximum length of a subject in bytes: a namespace, a kind and a name.
 	MaxSubject = 2*maxParameter + 64
-	// maxPage is the highest page number that is accepted. No cluster has that many pages.
-	maxPage = 1_000_000
 )
 
-// Parameters holds the variable of each parameter that a URL may have: a *string, *time.Time, *int (the number of a
-// page), *bool or oneOf.
+// Parameters holds the variable of each parameter that a URL may have: a *string, *time.Time, *bool or
+// oneOf.
 type Parameters map[string]any
 
 // oneOf is a text that must be in a set.
@@ -81,10 +79,6 @@ func set(parameter any, s string) (err error) {
 		*into = s
 	case *time.Time:
 		*into, err = ParseTime(s)
-	case *int:
-		if *into, err = strconv.Atoi(s); err != nil || *into < 1 || *into > maxPage {
-			err = fmt.Errorf("%.40q is not a number from 1 to %d", s, maxPage)
-		}
 	case oneOf:
 		if *into.into = s; !slices.Contains(into.set, s) {
 			err = fmt.Errorf("%.40q is not one of %s", s, strings.Join(into.set, ", "))

@@ -3,10 +3,8 @@ package api
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,32 +24,19 @@ type Query struct {
 	// a time at which the incident was ongoing.
 	ID, Subject string
 	At          time.Time
-	// Page starts at 1.
-	Page int
 
-	// values holds the non-empty parameters except "page".
+	// values holds the non-empty parameters.
 	values url.Values
 }
 
 // ParseQuery parses the query of a URL. If a parameter is unknown, repeated or malformed, it returns an error that names
 // the parameter. Without an error, the user might get incidents that they did not ask for.
-func ParseQuery(raw string) (Query, error) { return parse(raw, false) }
-
-// ParsePage is like ParseQuery, but also accepts the parameter "page".
-func ParsePage(raw string) (Query, error) { return parse(raw, true) }
-
-func parse(raw string, paged bool) (q Query, err error) {
-	q.Page = 1
-	known := Parameters{
+func ParseQuery(raw string) (q Query, err error) {
+	q.values, err = Parameters{
 		"cluster": &q.Cluster, "namespace": &q.Namespace, "service": &q.Service, "node": &q.Node, "id": &q.ID, "subject": &q.Subject,
 		"from": &q.From, "to": &q.To, "at": &q.At,
 		"cause": oneOf{&q.Cause, Causes()}, "verdict": oneOf{&q.Verdict, Verdicts()}, "state": oneOf{&q.State, States()},
-	}
-	if paged {
-		known["page"] = &q.Page
-	}
-	q.values, err = known.Parse(raw)
-	delete(q.values, "page")
+	}.Parse(raw)
 	if err == nil && !q.To.IsZero() && q.To.Before(q.From) {
 		err = errors.New(`parameter "to" is before "from"`)
 	}
@@ -60,13 +45,6 @@ func parse(raw string, paged bool) (q Query, err error) {
 
 // IsEmpty reports whether the query selects all incidents.
 func (q *Query) IsEmpty() bool { return len(q.values) == 0 }
-
-// WithPage returns the URL query of another page.
-func (q *Query) WithPage(page int) string {
-	values := url.Values{"page": {strconv.Itoa(page)}}
-	maps.Copy(values, q.values)
-	return values.Encode()
-}
 
 // Active returns a description of each active filter, except state and verdict.
 func (q *Query) Active() (all []string) {

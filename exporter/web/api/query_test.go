@@ -39,16 +39,6 @@ func TestTheFormKeepsTheInterval(t *testing.T) {
 	}
 }
 
-func TestAnotherPageHasTheSameFilters(t *testing.T) {
-	q, err := ParsePage("namespace=a%26b&state=resolved&node=&page=7")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := q.WithPage(2); got != "namespace=a%26b&page=2&state=resolved" {
-		t.Error(got)
-	}
-}
-
 func TestAnIDCanBeAbbreviated(t *testing.T) {
 	x := &incident.Incident{ID: "aad890aafcf05867", Also: []string{"5433aabb00112233"}}
 	for id, want := range map[string]bool{
