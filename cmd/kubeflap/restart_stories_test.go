@@ -26,7 +26,7 @@ func watchedStories(t *testing.T) []scenario {
 // from what happened while it was not running.
 func TestRestartsInAllStories(t *testing.T) {
 	withoutRaceDetector(t)
-	for n, x := range watchedStories(t) {
+	for n, x := range append(watchedStories(t), readStories(t, "weak_nodes")...) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			end := x.expected[len(x.expected)-1].at
