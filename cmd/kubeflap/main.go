@@ -48,8 +48,6 @@ type program struct {
 	// log is the queue that the logger writes to.
 	log *logQueue
 	out io.Writer
-	// usage is the command with its arguments, such as "kubeflap replay FILE".
-	usage string
 }
 
 // command is a subcommand with parsed flags.
@@ -75,8 +73,6 @@ type commandLine struct {
 	app      *kingpin.Application
 	commands map[string]command
 	logging  *promslog.Config
-	// usage is that of the parsed command.
-	usage string
 	// done is set if --help or --version has printed its text.
 	done bool
 }
@@ -109,10 +105,6 @@ func (c *commandLine) parse(args []string) (command, error) {
 	case err != nil:
 		return nil, errors.New(wrongUsage(c.app, args, err))
 	}
-	c.usage = c.app.Name + " " + name
-	for _, arg := range c.app.GetCommand(name).Model().Args {
-		c.usage += " " + strings.ToUpper(arg.Name)
-	}
 	return c.commands[name], nil
 }
 
@@ -133,7 +125,7 @@ func run(as role, args []string, out, errOut io.Writer) int {
 	context.AfterFunc(ctx, stop)
 	log := throughQueue(line.logging)
 	defer log.close()
-	p := program{ctx: ctx, logger: promslog.New(line.logging), log: log, out: out, usage: line.usage}
+	p := program{ctx: ctx, logger: promslog.New(line.logging), log: log, out: out}
 	limitMemory(p.logger)
 	err = command(p)
 	var status exitStatus

@@ -164,7 +164,7 @@ func TestAsAPluginOfKubectl(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ args, says string }{
-		{"--frobnicate", "kubectl flap: there is no flag --frobnicate; see kubectl flap incidents --help"},
+		{"--frobnicate", "kubectl flap: unknown long flag '--frobnicate'; see kubectl flap incidents --help"},
 		{"watch --frobnicate", "see kubectl flap watch --help"},
 		{"--kubeconfig " + os.DevNull, "To try kubeflap without a cluster: kubectl flap demo"},
 		{"watch --kubeconfig " + os.DevNull, "To try kubeflap without a cluster: kubectl flap demo"},

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -80,24 +79,15 @@ func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages web.
 		}
 		return toolkit.ListenAndServe(server, flags, p.logger)
 	})
-	return p.cannotListen("web.listen-address", *flags.WebListenAddresses, err)
+	return cannotListen("web.listen-address", *flags.WebListenAddresses, err)
 }
 
-// cannotListen adds the flag that sets the addresses to an error. If an address is in use, it also adds a command with
-// another one.
-func (p program) cannotListen(flag string, addresses []string, err error) error {
+// cannotListen adds the flag that sets the addresses to an error.
+func cannotListen(flag string, addresses []string, err error) error {
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("--%s=%s: %w", flag, strings.Join(addresses, ", "), err)
-	if host, taken, unknown := net.SplitHostPort(addresses[0]); errors.Is(err, syscall.EADDRINUSE) && unknown == nil {
-		other := "9970"
-		if taken == other {
-			other = "9971"
-		}
-		return fmt.Errorf("%w. To use another port: %s --%s=%s", err, p.usage, flag, net.JoinHostPort(host, other))
-	}
-	return err
+	return fmt.Errorf("--%s=%s: %w", flag, strings.Join(addresses, ", "), err)
 }
 
 // serveProbes serves the kubelet's probes, without TLS or a password, until ctx is canceled. If the address is empty,
@@ -112,7 +102,7 @@ func serveProbes(ctx context.Context, p program, address string, unready func() 
 		p.logger.Info("listening for probes", "address", listener.Addr())
 		err = runServer(ctx, web.Probes(unready), p.logger, func(server *http.Server) error { return server.Serve(listener) })
 	}
-	return p.cannotListen("web.probe-address", []string{address}, err)
+	return cannotListen("web.probe-address", []string{address}, err)
 }
 
 // runServer runs a server until ctx is canceled. It then lets running requests finish, and closes the remaining

@@ -37,13 +37,8 @@ type terminal struct {
 	// `heading` is printed before the first line. If it is empty, the terminal prints the date before the first line of
 	// each day. `day` is the last printed date.
 	heading, day string
-	// `waiting` is the newest transition about the grace period. The terminal prints it before the next line, or after the
-	// size of the cluster, because kubeflap first assumes a default, and soon learns more.
-	waiting *transition.GracePeriodKnown
 	// `last` is the time of the last line.
 	last time.Time
-	// `grace` is the last printed line about the grace period.
-	grace string
 }
 
 func newTerminal(out io.Writer) *terminal {
@@ -52,7 +47,7 @@ func newTerminal(out io.Writer) *terminal {
 
 func (t *terminal) transition(x transition.Transition) {
 	switch x := x.(type) {
-	case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.ConsumerMistake:
+	case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.ConsumerMistake, transition.GracePeriodKnown:
 		return
 	case transition.HeartbeatLate:
 		if x.Silence <= renewInterval {
@@ -62,11 +57,6 @@ func (t *terminal) transition(x transition.Transition) {
 		if x.Reason == "" {
 			return
 		}
-	case transition.GracePeriodKnown:
-		if x.Interval > 0 { // otherwise, there are no nodes yet
-			t.waiting = &x
-		}
-		return
 	}
 	kind := fmt.Sprintf("%T", x)
 	if node, ok := x.(transition.NodeReadyChanged); ok {
@@ -121,17 +111,7 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 func (t *terminal) line(found time.Time, text string) {
 	t.last = incident.Later(t.last, found)
 	t.head(t.last)
-	t.printGracePeriod()
 	fmt.Fprintf(t.out, "%s  %s\n", phrase.Clock(t.last), text)
-}
-
-// printGracePeriod prints what was learned about the grace period, unless it was printed before.
-func (t *terminal) printGracePeriod() {
-	if t.waiting != nil && t.waiting.String() != t.grace {
-		t.grace = t.waiting.String()
-		fmt.Fprintf(t.out, "%s  %s\n", phrase.Clock(t.waiting.FoundAt()), t.grace)
-	}
-	t.waiting = nil
 }
 
 // head prints what precedes the next line.

@@ -12,8 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// TestWatchBeginsWithTheDateAndTheSizeOfTheCluster lists a cluster shortly before midnight. The grace period is known
-// before the cluster is listed.
+// TestWatchBeginsWithTheDateAndTheSizeOfTheCluster lists a cluster shortly before midnight.
 func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 	var out strings.Builder
 	x := newTerminal(&out)
@@ -21,16 +20,10 @@ func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 	at := func(seconds float64) transition.At {
 		return transition.At{Time: start.Add(time.Duration(seconds * float64(time.Second)))}
 	}
-	known := transition.GracePeriodKnown{At: at(0), Nodes: 2, Period: 40 * time.Second, Interval: 10 * time.Second}
 	turned := func(seconds float64, name string) transition.NodeReadyChanged {
 		return transition.NodeReadyChanged{OfNode: transition.OfNode{At: at(seconds), Node: name}, From: event.StatusTrue, To: event.StatusFalse}
 	}
-	x.transition(known)
-	if out.Len() > 0 {
-		t.Errorf("printed before the size of the cluster: %s", out.String())
-	}
 	x.printInitialState(start.Add(time.Second), []nodes.Node{{Name: "node-1", Ready: event.StatusTrue}, {Name: "node-2"}}, []services.Service{{Namespace: "shop", Name: "web", NotReady: 1}})
-	x.transition(known) // known already
 	x.transition(turned(5, "node-1"))
 	x.transition(turned(11, "node-2"))
 	x.transition(turned(12, "node-3"))
@@ -42,7 +35,7 @@ func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 	}
 	want := []string{
 		"2026-03-01 (UTC)", "Watching 2 nodes and 1 Service. Times are UTC. Press Ctrl-C to stop.", "Not Ready now: node-2", "Without a ready address now: shop/web",
-		"23:59:50.0  " + known.String(), "23:59:55.0  node node-1", "2026-03-02 (UTC)", "00:00:01.0  node node-2", "00:00:02.0  node node-3",
+		"23:59:55.0  node node-1", "2026-03-02 (UTC)", "00:00:01.0  node node-2", "00:00:02.0  node node-3",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -100,19 +93,5 @@ func TestAnIncidentThatIsPrintedAgain(t *testing.T) {
 		if out.String() != want {
 			t.Errorf("brief %t: got\n%s\nwant\n%s", brief, out.String(), want)
 		}
-	}
-}
-
-// TestAnAssumedGracePeriodIsNotPrintedIfTheRealOneFollows checks that a recording begins with what is known once its lists
-// are complete.
-func TestAnAssumedGracePeriodIsNotPrintedIfTheRealOneFollows(t *testing.T) {
-	var out strings.Builder
-	x, at := newTerminal(&out), transition.At{Time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	for _, assumed := range []bool{true, false} {
-		x.transition(transition.GracePeriodKnown{At: at, Period: 50 * time.Second, Interval: 10 * time.Second, Assumed: assumed})
-	}
-	x.transition(transition.NodeRebooted{OfNode: transition.OfNode{At: at, Node: "node-1"}})
-	if text := out.String(); strings.Contains(text, "assumed") || strings.Count(text, "the grace period is 50s") != 1 {
-		t.Errorf("got %s", text)
 	}
 }

@@ -50,8 +50,7 @@ func (p *pipeline) printInitialState(t *terminal) {
 	t.printInitialState(now, p.tracker.Nodes(now, nil), p.tracker.Services(now, nil))
 }
 
-// printInitialState prints the size of the cluster and everything that is not ready. Then it prints the grace period,
-// if known.
+// printInitialState prints the size of the cluster and everything that is not ready.
 func (t *terminal) printInitialState(now time.Time, nodes []nodes.Node, services []services.Service) {
 	t.head(now)
 	fmt.Fprintf(t.out, "Watching %s and %s. Times are UTC. Press Ctrl-C to stop.\n",
@@ -69,7 +68,6 @@ func (t *terminal) printInitialState(now time.Time, nodes []nodes.Node, services
 	}
 	printNames(t.out, "Not Ready now:", unready)
 	printNames(t.out, "Without a ready address now:", down)
-	t.printGracePeriod()
 }
 
 // maxNamed is the maximum number of names per line.

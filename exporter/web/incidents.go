@@ -117,12 +117,8 @@ func (x *clusterIncident) Drawing() *api.Drawing { return api.Draw(x.Incident) }
 
 // Link returns a link that works at every replica, even at one that started during the incident.
 func (x *clusterIncident) Link() string {
-	link, at := url.Values{"id": {x.ID}}, cmp.Or(x.End.Time, x.Start)
-	if subject := api.SubjectOf(x.Incident); len(subject) <= api.MaxSubject {
-		link.Set("subject", subject)
-		link.Set("at", strconv.FormatInt(at.Unix(), 10))
-	}
-	return pageLink(x.encode(link))
+	at := strconv.FormatInt(cmp.Or(x.End.Time, x.Start).Unix(), 10)
+	return pageLink(x.encode(url.Values{"id": {x.ID}, "subject": {api.SubjectOf(x.Incident)}, "at": {at}}))
 }
 
 // JSON returns the link to the incident in the API.

@@ -11,13 +11,6 @@ import (
 	"time"
 )
 
-const (
-	// maxParameter is the maximum length of a parameter in bytes. Kubernetes names have at most 253 bytes.
-	maxParameter = 253
-	// MaxSubject is the maximum length of a subject in bytes: a namespace, a kind and a name.
-	MaxSubject = 2*maxParameter + 64
-)
-
 // Parameters holds the variable of each parameter that a URL may have: a *string, *time.Time, *bool or
 // oneOf.
 type Parameters map[string]any
@@ -29,32 +22,19 @@ type oneOf struct {
 }
 
 // Parse sets the variables to the values in the query of a URL. It returns these values. It ignores empty values, except
-// that a bool without a value is true. Its errors name the parameter that is unknown, repeated or malformed.
+// that a bool without a value is true. Its errors name a parameter that is unknown, repeated or has a wrong value.
 func (p Parameters) Parse(raw string) (url.Values, error) {
-	values := url.Values{}
-	for pair := range strings.SplitSeq(raw, "&") { // for the whole query, the error of url.ParseQuery would not name the parameter
-		one, err := url.ParseQuery(pair)
-		if err != nil {
-			name, _, _ := strings.Cut(pair, "=")
-			return nil, fmt.Errorf("malformed query: parameter %.40q: %w", name, err)
-		}
-		for name, all := range one {
-			values[name] = append(values[name], all...)
-		}
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, fmt.Errorf("malformed query: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		longest := maxParameter
-		if name == "subject" {
-			longest = MaxSubject
-		}
 		into, ok := p[name]
 		switch all := values[name]; {
 		case !ok:
 			return nil, fmt.Errorf("unknown parameter %.40q: use %s", name, strings.Join(slices.Sorted(maps.Keys(p)), ", "))
 		case len(all) > 1:
 			return nil, fmt.Errorf("parameter %s occurs %d times", name, len(all))
-		case len(all[0]) > longest:
-			return nil, fmt.Errorf("parameter %s is longer than %d bytes", name, longest)
 		}
 		if err := set(into, values.Get(name)); err != nil {
 			return nil, fmt.Errorf("parameter %s: %w", name, err)
