@@ -38,15 +38,7 @@ func anonymise(from clusterRecording, file string) error {
 	if err != nil {
 		return err //nolint:wrapcheck // the error contains the path
 	}
-	for ev, readErr := range from.events {
-		if err = readErr; err == nil {
-			err = to.Write(anonymiser.Event(ev))
-		}
-		if err != nil {
-			break
-		}
-	}
-	err = errors.Join(err, to.Close())
+	err = errors.Join(to.WriteAll(from.events, anonymiser), to.Close())
 	if err != nil && !errors.Is(err, recording.ErrCutShort) {
 		return errors.Join(err, os.Remove(file))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"strings"
 	"time"
@@ -65,6 +66,22 @@ func NewWriter(out io.Writer, header Header, compress bool) (*Writer, error) {
 		return nil, failed(err)
 	}
 	return w, w.Flush()
+}
+
+// WriteAll adds events until one of them is an error. If the Anonymiser is not nil, it anonymises them.
+func (w *Writer) WriteAll(events iter.Seq2[event.Event, error], a *Anonymiser) error {
+	for ev, err := range events {
+		if err == nil && a != nil {
+			ev = a.Event(ev)
+		}
+		if err == nil {
+			err = w.Write(ev)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Write adds an event. An uncompressed recording contains the event when Write returns, and a compressed one after the
