@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,28 +22,18 @@ const adviceGiven exitStatus = 3
 // adviser holds the flags of the advise command.
 type adviser struct {
 	instance
-	recording, output string
-	duration          time.Duration
-	settings          *settings
+	output   string
+	duration time.Duration
 }
 
 func registerAdvise(app *kingpin.Application) (string, command) {
 	a := &adviser{}
 	cmd := app.Command("advise", "Recommend what to change in a cluster, and why. Reads a live cluster, a recording (--recording) or a running kubeflap instance (--url). "+
 		"Exit status: 0 without advice, 3 with advice, 1 after an error, 2 for an invalid command line.")
-	a.cluster = addClusterFlags(cmd, watchedNamespace)
+	a.addSources(cmd)
 	addFlag(cmd, "for", "How long to observe a live cluster. Allow for several heartbeats, which are 10s apart. If you interrupt the command, the advice is based on the observations until then.",
 		&a.duration, parsePositive).Default("2m")
-	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
-	a.addURLFlags(cmd, "Read the advice of a running kubeflap instance, such as http://host:9969, instead of a live cluster.",
-		"The cluster to advise on, if the kubeflap instance at --url serves several clusters.")
 	addFlag(cmd, "output", "Output format: text or json.", &a.output, oneOf("text", "json")).Default("text")
-	a.settings = addTrackerFlags(cmd)
-	recorded, served := func() bool { return a.recording != "" }, func() bool { return a.url != nil }
-	live := append([]string{"namespace"}, forCluster...)
-	reject(cmd, recorded, "to --recording", append(live, "url")...)
-	reject(cmd, served, "to --url", slices.Concat(live, trackerFlags)...)
-	reject(cmd, func() bool { return !served() }, "without --url", "url.config", "url.cluster")
 	return cmd.FullCommand(), a.advise
 }
 

@@ -30,7 +30,7 @@ const (
 // checker holds the flags and arguments of the check command.
 type checker struct {
 	instance
-	recording, junit, allow string
+	junit, allow string
 	// allowed holds the allowances of the flags by their names in the file, and ignored those that add to the file's.
 	allowed  map[string]any
 	ignored  check.Allowances
@@ -38,7 +38,6 @@ type checker struct {
 	command  []string
 	annotate bool
 	status   exitStatus // of the command
-	settings *settings
 }
 
 func registerCheck(app *kingpin.Application) (string, command) {
@@ -48,19 +47,12 @@ func registerCheck(app *kingpin.Application) (string, command) {
 		"If the command fails, its exit status is returned. Otherwise, 0 means no unexpected flap, 1 means that something flapped or kubeflap was blind, and 2 means an invalid command line or no access.")
 	cmd.Arg("command", "The command to run, with its arguments, after --.").StringsVar(&c.command)
 	addFlag(cmd, "for", "Watch for this time instead of running a command.", &c.duration, parsePositive).PlaceHolder("30m")
-	c.cluster = addClusterFlags(cmd, watchedNamespace)
-	cmd.Flag("recording", "Check this recording or --data.dir directory.").PlaceHolder("FILE").StringVar(&c.recording)
+	c.addSources(cmd)
 	c.between.addFlags(cmd, "Only for --url and for a --data.dir directory.")
-	c.addURLFlags(cmd, "Ask the running kubeflap instance at this URL, such as http://host:9969.",
-		"The cluster to check, if the kubeflap instance at --url serves several clusters.")
 	c.addAllowances(cmd)
 	cmd.Flag("junit", "Also write the result to this file, as JUnit XML.").PlaceHolder("FILE").StringVar(&c.junit)
 	cmd.Flag("github", "Also print annotations for GitHub Actions.").Envar("GITHUB_ACTIONS").BoolVar(&c.annotate)
-	c.settings = addTrackerFlags(cmd)
-	live := append([]string{"namespace"}, forCluster...)
-	reject(cmd, func() bool { return c.recording != "" }, "to --recording", append(live, "url", "for")...)
-	reject(cmd, func() bool { return c.url != nil }, "to --url", append(live, trackerFlags...)...)
-	reject(cmd, func() bool { return c.url == nil }, "without --url", "url.config", "url.cluster")
+	reject(cmd, func() bool { return c.recording != "" }, "to --recording", "for")
 	reject(cmd, func() bool { return c.url == nil && c.recording == "" }, "to a live cluster", "from", "to")
 	reject(cmd, func() bool { return len(c.command) > 0 }, "with a command", "recording", "for", "from", "to")
 	cmd.Validate(func(*kingpin.CmdClause) error {

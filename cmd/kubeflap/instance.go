@@ -21,9 +21,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// instance holds the flags for a running kubeflap, either in the cluster of the kubeconfig or at a URL.
+// instance holds the flags for a running kubeflap, either in the cluster of the kubeconfig or at a URL. Some commands read a
+// live cluster or a recording instead.
 type instance struct {
 	cluster *clusterFlags
+	// `recording` is a recording or a --data.dir directory. `settings` apply to it and to a live cluster.
+	recording string
+	settings  *settings
 	// `service` is kubeflap's Service. If it is empty, the command looks for it.
 	service apiclient.Service
 	// `id` selects a single incident.
@@ -42,6 +46,20 @@ func (i *instance) addFlags(cmd *kingpin.CmdClause) {
 	addFlag(cmd, "service", "kubeflap's Service, as NAMESPACE/NAME or NAMESPACE/NAME:PORT. By default, the command looks for a Service with the label app.kubernetes.io/name=kubeflap.",
 		&i.service, apiclient.ParseService).PlaceHolder("NAMESPACE/NAME[:PORT]")
 	i.addURLFlags(cmd, "Read from the kubeflap instance at this URL, such as http://host:9969.", "List only incidents of this cluster, if the kubeflap instance serves several clusters.")
+}
+
+// addSources adds the flags of a live cluster, of a recording and of a running kubeflap at a URL, for a command that reads
+// one of them.
+func (i *instance) addSources(cmd *kingpin.CmdClause) {
+	i.cluster = addClusterFlags(cmd, watchedNamespace)
+	cmd.Flag("recording", "Read a recording or a --data.dir directory, instead of a live cluster.").PlaceHolder("FILE").StringVar(&i.recording)
+	i.addURLFlags(cmd, "Read from the running kubeflap instance at this URL, such as http://host:9969, instead of a live cluster.",
+		"The cluster, if the kubeflap instance at --url serves several clusters.")
+	i.settings = addTrackerFlags(cmd)
+	live := append([]string{"namespace"}, forCluster...)
+	reject(cmd, func() bool { return i.recording != "" }, "to --recording", append(live, "url")...)
+	reject(cmd, func() bool { return i.url != nil }, "to --url", append(live, trackerFlags...)...)
+	reject(cmd, func() bool { return i.url == nil }, "without --url", "url.config", "url.cluster")
 }
 
 // query returns the parameters of the API that select the incidents.
