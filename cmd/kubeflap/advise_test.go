@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -138,39 +137,6 @@ func TestAdviseGivesUpOnAnUnreachableCluster(t *testing.T) {
 	status, _, errOut := kubeflap(t, "advise", "--log.level=error", "--for=200ms", "--kubeconfig", kubeconfigFor(t, "http://127.0.0.1:1"))
 	if status != 1 || !strings.Contains(errOut, "--for=200ms") {
 		t.Errorf("status %d: %s", status, errOut)
-	}
-}
-
-// interrupt runs advise on an API server and interrupts it after a log line that contains when. It returns the exit
-// status and the log.
-func interrupt(t *testing.T, server, when string) (status int, log string) {
-	t.Helper()
-	withoutRaceDetector(t)
-	cmd := process(t, "advise", "--for=10m", "--kubeconfig", kubeconfigFor(t, server))
-	errOut, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for lines := bufio.NewScanner(errOut); lines.Scan(); {
-		log += lines.Text() + "\n"
-		if strings.Contains(lines.Text(), when) {
-			if err := cmd.Cancel(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	_ = cmd.Wait() // the exit code is checked instead
-	return cmd.ProcessState.ExitCode(), log
-}
-
-func TestInterruptedAdviceSaysSo(t *testing.T) {
-	t.Parallel()
-	status, log := interrupt(t, "http://127.0.0.1:1", "cannot reach http://127.0.0.1:1 (context c), trying again")
-	if status != 1 || !strings.HasSuffix(log, "kubeflap: interrupted before the cluster was listed\n") {
-		t.Errorf("before the list: status %d, and\n%s", status, log)
 	}
 }
 

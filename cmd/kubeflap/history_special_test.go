@@ -12,20 +12,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// TestALaterIncidentDoesNotContinueARecoveredOne restarts kubeflap long after a node has recovered, when the node is
-// silent again.
-func TestALaterIncidentDoesNotContinueARecoveredOne(t *testing.T) {
-	r := newRestarted(t, "start 9; 300 silent 5 until 400; 9000 silent 5 until 20000")
-	r.runUntil(450)
-	before := r.incidents()
-	r.restart(9200)
-	r.runUntil(9300)
-	if all := r.incidents(); len(all) != 2 || all[0].ID == before[0].ID || all[1].ID != before[0].ID {
-		t.Errorf("got %+v", all)
-	}
-	r.checkEnded(before)
-}
-
 // TestListsStayShortAfterManyRestarts restarts kubeflap 30 times during one incident.
 func TestListsStayShortAfterManyRestarts(t *testing.T) {
 	withoutRaceDetector(t)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -243,56 +242,5 @@ func (r *restarted) opensAll() {
 		if !ok || !slices.ContainsFunc(shown, func(y incident.Incident) bool { return x.ID == y.ID }) {
 			r.t.Errorf("%s opens %v %s, which is not in the list", n.Incident.ID, ok, x.ID)
 		}
-	}
-}
-
-// randomStory returns a story with random failures of a few nodes and pods, and the seconds at which they begin and end.
-func randomStory(random *rand.Rand) (x scenario, busy []float64) {
-	between := func(a, b int) float64 { return float64(a + random.IntN(b-a)) }
-	x.nodes = 12
-	x.happens(0, 0, "service solo 4 5 6")
-	for range 1 + random.IntN(4) {
-		from := between(300, 3000)
-		to := from + []float64{between(60, 300), between(300, 2500)}[random.IntN(2)]
-		nodes := random.Perm(12)[:[]int{1, 1, 2, 3, 6}[random.IntN(5)]]
-		for i := range nodes {
-			nodes[i]++
-		}
-		what := []string{
-			"silent " + strings.Trim(fmt.Sprint(nodes), "[]"), fmt.Sprintf("unready %s/%d", []string{"web", "cart", "solo"}[random.IntN(3)], 1+random.IntN(2)), fmt.Sprintf("reboot %d", nodes[0]),
-		}[random.IntN(5)/2]
-		x.happens(from, 0, fmt.Sprintf("%s until %g", what, to))
-		busy = append(busy, from, from+40, from+100, to)
-	}
-	return x, busy
-}
-
-// quietGap returns a restart around which nothing happens.
-func quietGap(random *rand.Rand, busy []float64, least float64) (a act, ok bool) {
-	for range 200 {
-		a = act{verb: "restart", at: least + float64(random.IntN(3000))/2}
-		a.until = a.at + []float64{3, 20, 60}[random.IntN(3)]
-		if !slices.ContainsFunc(busy, func(b float64) bool { return b > a.at-75 && b < a.until+30 }) {
-			return a, true
-		}
-	}
-	return a, false
-}
-
-// TestRandomRestartsWhileNothingHappens restarts kubeflap at random moments around which nothing happens in the
-// cluster. It must show the same as a kubeflap that was not restarted.
-func TestRandomRestartsWhileNothingHappens(t *testing.T) {
-	for seed := range uint64(few(15, 5)) {
-		random := rand.New(rand.NewPCG(seed, 9))
-		x, busy := randomStory(random)
-		x.killed = random.IntN(2) == 0
-		at := 320.0
-		for range 3 {
-			if a, ok := quietGap(random, busy, at); ok {
-				x.restarts, x.looks, at = append(x.restarts, a), append(x.looks, a.until+3, a.until+62), a.until+65
-			}
-		}
-		x.looks = append(x.looks, max(at, 4200)+1, 6500)
-		t.Run(fmt.Sprint(seed, x.acts, x.restarts), x.run)
 	}
 }

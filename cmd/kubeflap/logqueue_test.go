@@ -3,14 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/prometheus/common/promslog"
 )
 
 // blockedPipe is a pipe whose writes block until it is released.
@@ -22,13 +18,6 @@ type blockedPipe struct {
 func (s *blockedPipe) Write(text []byte) (int, error) {
 	<-s.released
 	return s.text.Write(text)
-}
-
-// logOn returns a logger that writes to a pipe through a queue, like kubeflap's logger.
-func logOn(pipe io.Writer) (*slog.Logger, *logQueue) {
-	logging := &promslog.Config{Writer: pipe}
-	log := throughQueue(logging)
-	return promslog.New(logging), log
 }
 
 func TestQueuedLinesStayInOrderAndMarkGaps(t *testing.T) {
@@ -50,22 +39,6 @@ func TestQueuedLinesStayInOrderAndMarkGaps(t *testing.T) {
 		out.WriteString("9 dropped\nbehind\n")
 		if got := pipe.text.String(); got != out.String() {
 			t.Errorf("got ...%q", got[max(0, len(got)-100):])
-		}
-	})
-}
-
-// TestQueuedLinesKeepTheirTime checks that lines contain the time of logging, not of writing.
-func TestQueuedLinesKeepTheirTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		pipe := &blockedPipe{released: make(chan struct{})}
-		logger, log := logOn(pipe)
-		logger.Info("early")
-		stamp := time.Now().Format("time=2006-01-02T15:04:05")
-		time.Sleep(time.Hour)
-		close(pipe.released)
-		log.close()
-		if got := pipe.text.String(); !strings.HasPrefix(got, stamp) {
-			t.Errorf("the time is not %s: %s", stamp, got)
 		}
 	})
 }

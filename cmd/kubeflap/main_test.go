@@ -132,23 +132,6 @@ func TestALongReadReportsItsProgress(t *testing.T) {
 	})
 }
 
-func TestReplayOfSeveralRecordingsLabelsTheirClusters(t *testing.T) {
-	text, err := os.ReadFile(story)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := write(t, filepath.Join(t.TempDir(), "other.jsonl"), string(text))
-	status, out, errOut := kubeflap(t, "replay", "--once", "--log.level=error", story, other)
-	if status != 0 {
-		t.Fatalf("status %d: %s", status, errOut)
-	}
-	for _, cluster := range []string{"story", "other"} {
-		if want := `kubeflap_node_ready{cluster="` + cluster + `",node="node-1"} 1`; !strings.Contains(out, want) {
-			t.Errorf("%s is missing", want)
-		}
-	}
-}
-
 // TestAsAPluginOfKubectl passes on all arguments after "kubectl flap", like kubectl.
 func TestAsAPluginOfKubectl(t *testing.T) {
 	url := serveIncidents(t, incidentsDir+"1-heartbeat-loss.jsonl.gz")
