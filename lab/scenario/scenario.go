@@ -31,8 +31,6 @@ type Scenario struct {
 	Proxied bool
 	// KubeflapOn is the index of the API server that kubeflap uses. All other clients use index 0.
 	KubeflapOn int
-	// NextScrape means that the first scrape after Run must contain all counts.
-	NextScrape bool
 	// Reports lists all incidents that kubeflap must report. If it is nil, incidents are not checked. If it is empty,
 	// kubeflap must report none.
 	Reports []Report
@@ -113,7 +111,6 @@ func All(release cluster.Release) []Scenario {
 	all := []Scenario{
 		heartbeatLoss(release),
 		endpointsReset(),
-		overwrittenBefore(),
 		controlPlaneStall(release),
 		inPlaceUpgrade(),
 		batchUpgrade(),
@@ -132,8 +129,6 @@ func All(release cluster.Release) []Scenario {
 		maintenance(),
 		zoneCut(),
 		nodeAfterNode(),
-		foreignSlice(),
-		shortFlap(),
 		apiServerRestart(),
 		apiServerStall(),
 		apiServerStopped(release),

@@ -28,15 +28,11 @@ const (
 
 // compare compares kubeflap's metrics with the recorder.
 func (s *Session) compare() {
-	switch {
-	case s.URL == "":
+	if s.URL == "" {
 		steps.Value(s.Truth.Counts())
-	case s.scenario.NextScrape:
-		s.Sleep(nextScrape)
-		s.Must(s.comparison().Once(s.Ctx))
-	default:
-		s.Must(s.comparison().Agree(s.Ctx, patience))
+		return
 	}
+	s.Must(s.comparison().Agree(s.Ctx, patience))
 }
 
 func (s *Session) comparison() compare.Comparison {

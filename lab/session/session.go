@@ -17,12 +17,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-const (
-	// patience is the timeout for an expected state. Most states appear immediately, but the machine may be busy.
-	patience = 2 * time.Minute
-	// nextScrape is the time within which Prometheus scrapes at least once.
-	nextScrape = prometheus.Interval
-)
+// patience is the timeout for an expected state. Most states appear immediately, but the machine may be busy.
+const patience = 2 * time.Minute
 
 // Options configures a session.
 type Options struct {
