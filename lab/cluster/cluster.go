@@ -46,8 +46,6 @@ type Options struct {
 	ControllerManagerProxied bool
 	// EtcdLinked connects each API server to etcd through a link.
 	EtcdLinked bool
-	// KubeletsLinked connects each kubelet to the first API server through a link.
-	KubeletsLinked bool
 	// APIServerMemory is the GOMEMLIMIT of the API server. Empty means no limit.
 	APIServerMemory string
 	// Nice is the niceness of etcd and the API servers, relative to the lab's own niceness.
@@ -78,9 +76,6 @@ type Cluster struct {
 	ControllerManagerProxy *proxy.Proxy
 	// Kubelets holds the hollow kubelets by node name.
 	Kubelets map[string]*Process
-	// KubeletLinks holds, by node name, the links from the kubelets to the API server. It is empty unless
-	// Options.KubeletsLinked is set.
-	KubeletLinks map[string]*proxy.Link
 	// Runtimes holds the container runtimes of the nodes, by node name.
 	Runtimes map[string]*Runtime
 
@@ -110,7 +105,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the cluster's directory: %w", err)
 	}
-	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}, KubeletLinks: map[string]*proxy.Link{}, Runtimes: map[string]*Runtime{}}
+	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}, Runtimes: map[string]*Runtime{}}
 	if err := steps.Run(func() { c.start(ctx) }); err != nil {
 		c.Stop()
 		return nil, fmt.Errorf("start the cluster: %w", err)

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
@@ -133,11 +132,6 @@ func (c *Cluster) startKubelet(i int) {
 	steps.Must(c.boot(node))
 	_, port, _ := net.SplitHostPort(steps.Value(FreePort()))
 	kubeconfig := c.kubeconfig(numbered(userKubelet, i%max(1, c.options.KubeletServers)))
-	if c.options.KubeletsLinked {
-		c.KubeletLinks[node] = c.link(c.Config.Host)
-		steps.Must(proxy.LeadKubeconfig(kubeconfig, kubeconfig+"-"+node, "https://"+c.KubeletLinks[node].Address, nil))
-		kubeconfig += "-" + node
-	}
 	c.Kubelets[node] = c.run(node, "kubelet", 0,
 		"--name="+node, "--kubeconfig="+kubeconfig, "--runtime=unix://"+socket,
 		"--root-dir="+c.path(node), "--boot-id-file="+c.path(node+".boot-id"), "--port="+port,

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"time"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -134,4 +136,12 @@ func rejectReady(l *Lab, pod string) (allow func(*Lab)) {
 		l.Expect(err != nil, "the status of %s can still be changed", pod)
 	})
 	return func(l *Lab) { remove(l, admission.ValidatingAdmissionPolicyBindings(), name) }
+}
+
+// alertSent is the maximum time until an alert about a node fires.
+const alertSent = time.Minute
+
+// lostAlert returns the expected alert for a node whose heartbeats stop without an announcement.
+func lostAlert(node, remedy string) Alert {
+	return Alert{Name: "KubeflapNodeLost", Object: "Node " + node, Remedy: remedy}
 }

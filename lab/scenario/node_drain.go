@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"slices"
-	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
@@ -40,40 +39,3 @@ func moveAway(l *Lab, from, to string) {
 	l.waitForReadyAddresses("shop", "web", drainedPods)
 	l.waitForPodGone("shop", from)
 }
-
-// singleReplicaDrain drains two nodes one after the other. Each drain evicts the only pod of the Service "web". The
-// Service then has no ready address for so long that an unplanned outage of that length would cause a page.
-func singleReplicaDrain() Scenario {
-	drained := []string{cluster.NodeName(1), cluster.NodeName(2)}
-	return Scenario{
-		Name:     "single-replica-drain",
-		Extra:    true,
-		Summary:  "two nodes are drained one after the other, each with the only pod of a Service: no page",
-		LossesBy: "pod_evicted",
-		Reports: []Report{
-			{"planned", "workload", "pod_evicted", "Service/web", "announced by a cordon", "PodDisruptionBudget"},
-		},
-		Alerts:  []Alert{},
-		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: []string{unhurried}},
-		Prepare: func(l *Lab) { MakeReadyWeb(l, drained[0]) },
-		Run: func(l *Lab) {
-			l.WaitForHeartbeats()
-			drainOnly(l, drained[0], podName(0), podName(1), drained[1])
-			drainOnly(l, drained[1], podName(1), podName(2), cluster.NodeName(0))
-		},
-	}
-}
-
-// drainOnly evicts the only pod of the Service. After the duration of an image pull, it starts a pod on another node.
-func drainOnly(l *Lab, node, from, to, elsewhere string) {
-	cordon(l, node)
-	evict(l, "shop", from)
-	l.waitForReadyAddresses("shop", "web", 0)
-	l.Sleep(imagePull)
-	createPod(l, newPod("shop", to, elsewhere, "web"))
-	l.waitForReadyAddresses("shop", "web", 1)
-}
-
-// imagePull is the simulated duration of an image pull. It exceeds one minute, so an unplanned outage of this length
-// would cause a page.
-const imagePull = 80 * time.Second
