@@ -117,14 +117,11 @@ func (r *Runtime) Network(up bool) {
 	r.RuntimeService.FakeStatus = status(up)
 }
 
-// NetworkMessage is what the runtime says while the network is down, as containerd does.
-const NetworkMessage = "Network plugin returns error: cni plugin not initialized"
-
 // status returns a new object each time, because the gRPC server may still be using the previous one.
 func status(network bool) *runtimeapi.RuntimeStatus {
 	ready := &runtimeapi.RuntimeCondition{Type: runtimeapi.NetworkReady, Status: network}
 	if !network {
-		ready.Reason, ready.Message = "NetworkPluginNotReady", NetworkMessage
+		ready.Reason, ready.Message = "NetworkPluginNotReady", "Network plugin returns error: cni plugin not initialized" // as containerd says it
 	}
 	return &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{{Type: runtimeapi.RuntimeReady, Status: true}, ready}}
 }

@@ -20,8 +20,6 @@ type Incident struct {
 	Subject    string       `json:"subject"`
 	Summary    string       `json:"summary"`
 	Remedy     string       `json:"remedy"`
-	FirstStep  string       `json:"first_step"`
-	WaitsFor   string       `json:"waits_for"`
 	Considered []Considered `json:"considered"`
 }
 
