@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -36,19 +35,13 @@ type Options struct {
 	ControllerManagerPod bool
 	// NoControllerManager omits the controller manager and the kubelets, so that no component changes objects.
 	NoControllerManager bool
-	// APIServerFlags are additional flags of the API servers.
+	// APIServerFlags are additional flags of the API server.
 	APIServerFlags []string
-	// APIServers is the number of API servers. The default is 1. If there are several, they share one etcd, and each
-	// has its own host name. The kubelets are distributed over the first KubeletServers API servers. All other clients
-	// use the first API server.
-	APIServers, KubeletServers int
-	// ControllerManagerProxied connects the controller manager to the API server through a link and a proxy.
+	// ControllerManagerProxied connects the controller manager to the API server through a proxy.
 	ControllerManagerProxied bool
-	// EtcdLinked connects each API server to etcd through a link.
-	EtcdLinked bool
 	// APIServerMemory is the GOMEMLIMIT of the API server. Empty means no limit.
 	APIServerMemory string
-	// Nice is the niceness of etcd and the API servers, relative to the lab's own niceness.
+	// Nice is the niceness of etcd and the API server, relative to the lab's own niceness.
 	Nice int
 	// Data is a directory that SaveData has written. The cluster starts with a copy of it. If Data is empty, the
 	// cluster starts empty.
@@ -66,13 +59,8 @@ type Cluster struct {
 	Client kubernetes.Interface
 
 	Etcd, APIServer, ControllerManager *Process
-	// APIServers lists all API servers. APIServer is the first of them.
-	APIServers []*Process
-	// EtcdLinks holds one link to etcd per API server. It is empty unless Options.EtcdLinked is set.
-	EtcdLinks []*proxy.Link
-	// ControllerManagerLink connects the controller manager to ControllerManagerProxy. This proxy connects to the API
-	// server. Both are nil unless Options.ControllerManagerProxied is set.
-	ControllerManagerLink  *proxy.Link
+	// ControllerManagerProxy connects the controller manager to the API server. It is nil unless
+	// Options.ControllerManagerProxied is set.
 	ControllerManagerProxy *proxy.Proxy
 	// Kubelets holds the hollow kubelets by node name.
 	Kubelets map[string]*Process
@@ -82,10 +70,6 @@ type Cluster struct {
 	options  Options
 	binaries Binaries
 	dir      string
-	// addresses holds the URLs of the API servers.
-	addresses []string
-	// stops holds the functions that stop the links and proxies.
-	stops []func()
 }
 
 // Start starts all components, and builds them if necessary. It returns when all nodes are Ready. The caller must call
@@ -118,10 +102,7 @@ func (c *Cluster) start(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	tokens := c.writeCredentials()
-	c.startAPIServers(c.startEtcd())
-	for i := range c.APIServers {
-		c.writeKubeconfigs(ctx, i, tokens)
-	}
+	c.writeKubeconfigs(ctx, c.startAPIServer(c.startEtcd()), tokens)
 	c.Kubeconfig = c.kubeconfig(userAdmin)
 	c.Config = steps.Value(clientcmd.BuildConfigFromFlags("", c.Kubeconfig))
 	c.Config.QPS = -1
@@ -189,8 +170,8 @@ func (c *Cluster) Stop() {
 	for _, r := range c.Runtimes {
 		r.stop()
 	}
-	for _, stop := range c.stops {
-		stop()
+	if c.ControllerManagerProxy != nil {
+		c.ControllerManagerProxy.Stop()
 	}
 	if err := os.RemoveAll(c.dir); err != nil {
 		c.options.Log.Warn("cannot remove the cluster's data", "dir", c.dir, "err", err)
@@ -221,7 +202,7 @@ func (c *Cluster) processes() []*Process {
 	for _, p := range c.Kubelets {
 		all = append(all, p)
 	}
-	for _, p := range slices.Concat([]*Process{c.ControllerManager}, c.APIServers, []*Process{c.Etcd}) {
+	for _, p := range []*Process{c.ControllerManager, c.APIServer, c.Etcd} {
 		if p != nil {
 			all = append(all, p)
 		}

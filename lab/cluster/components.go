@@ -131,7 +131,7 @@ func (c *Cluster) startKubelet(i int) {
 	c.Runtimes[node] = steps.Value(startRuntime(socket, i))
 	steps.Must(c.boot(node))
 	_, port, _ := net.SplitHostPort(steps.Value(FreePort()))
-	kubeconfig := c.kubeconfig(numbered(userKubelet, i%max(1, c.options.KubeletServers)))
+	kubeconfig := c.kubeconfig(userKubelet)
 	c.Kubelets[node] = c.run(node, "kubelet", 0,
 		"--name="+node, "--kubeconfig="+kubeconfig, "--runtime=unix://"+socket,
 		"--root-dir="+c.path(node), "--boot-id-file="+c.path(node+".boot-id"), "--port="+port,

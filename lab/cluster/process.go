@@ -37,8 +37,6 @@ type Command struct {
 	Args []string
 	// Env holds environment variables in addition to those of the lab.
 	Env []string
-	// Host is the host name that the program sees. Empty means the name of this machine.
-	Host string
 	// Nice is the niceness of the program, relative to the lab's own niceness.
 	Nice int
 }
@@ -85,21 +83,11 @@ func (c *Command) command() *exec.Cmd {
 	if c.Nice != 0 {
 		args = append([]string{"nice", "-n", strconv.Itoa(c.Nice)}, args...)
 	}
-	if c.Host != "" {
-		const renamed = `echo "$0" > /proc/sys/kernel/hostname && exec "$@"`
-		args = append([]string{"/bin/sh", "-c", renamed, c.Host}, args...)
-	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), c.Env...)
 	// A process in its own process group does not receive Ctrl-C. The lab can then stop all processes in order. If the
 	// lab is killed, the death signal stops the process.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if c.Host != "" {
-		// In a new user namespace, an unprivileged user may set the host name.
-		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWUTS
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
-	}
 	return cmd
 }
 

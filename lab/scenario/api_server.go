@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
@@ -108,40 +106,5 @@ func checkKeptWatches(l *Lab) {
 	for _, metric := range []string{watchRelists, watchErrors} {
 		n := l.Scrape().Sum(metric)
 		l.Expect(n == 0, "unexpected value %v of %s", n, metric)
-	}
-}
-
-// apiServerUnreachable pauses one of three API servers. A third of the kubelets are the only clients of this server.
-func apiServerUnreachable() Scenario {
-	const nodes, servers = 9, 3
-	lost := []string{"node-2", "node-5", "node-8"}
-	advised, others := onlyAdvised("control plane late")
-	options := graced(nodes)
-	options.APIServers, options.KubeletServers = servers, servers
-	return Scenario{
-		Name:    "apiserver-unreachable",
-		Extra:   true,
-		Summary: "one of three API servers is paused: a third of the kubelets use it, and cannot renew their Leases",
-		Reports: []Report{{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", fmt.Sprintf("%d of %d nodes fell silent within", len(lost), nodes), ""}},
-		Repeats: true,
-		Advised: advised, NotAdvised: others,
-		LossesBy: "node_heartbeat_lost",
-		Alerts:   []Alert{{Name: "KubeflapControlPlaneFault", Says: []string{fmt.Sprintf("makes %d nodes flap", len(lost))}}, {Name: "KubeflapNodeLost"}},
-		Options:  options,
-		Prepare:  func(l *Lab) { spreadReady(l, nodes) },
-		Run: func(l *Lab) {
-			server := l.Cluster.APIServers[1]
-			l.WaitForHeartbeats()
-			l.Must(server.Pause())
-			l.webHas(len(lost), "not_ready")
-			// Wait until the API server has missed two renewals of its Lease. After that, kubeflap can name this server.
-			l.Sleep(20 * time.Second)
-			l.Must(server.Resume())
-			l.webHas(nodes, "ready")
-			l.checkLate(grace-time.Second, lost...)
-			for _, node := range l.nodes() {
-				l.Expect(slices.Contains(lost, node) || !l.late(node, grace/2), "%s was also late", node)
-			}
-		},
 	}
 }

@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"slices"
-
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
@@ -17,8 +15,7 @@ func hasCircuitBreaker(release cluster.Release) bool { return release != cluster
 func staleLeaseScenario(breaker bool, fault func(*Lab), s Scenario) Scenario {
 	const nodes = 4
 	s.Options.Nodes, s.Options.ControllerManagerPod = nodes, true
-	s.Options.ControllerManagerFlags = slices.Concat(
-		[]string{graceFlag, everySecond}, patientLeader(), s.Options.ControllerManagerFlags)
+	s.Options.ControllerManagerFlags = append([]string{graceFlag, everySecond}, patientLeader()...)
 	if breaker {
 		s.Reports = []Report{}
 	} else {
@@ -66,21 +63,6 @@ func controllerManagerStopped(release cluster.Release) Scenario {
 		// On the oldest release, the result depends on whether the node monitor or the watch of Leases is faster.
 		Extra:   release != cluster.Newest,
 		Summary: "the controller manager is paused for longer than the grace period, and continues; all Leases are renewed on time",
-	})
-}
-
-func controllerManagerCutOff(release cluster.Release) Scenario {
-	cut := func(l *Lab) {
-		l.Cluster.ControllerManagerLink.Cut()
-		defer l.Cluster.ControllerManagerLink.Mend()
-		l.Sleep(stall)
-	}
-	return staleLeaseScenario(hasCircuitBreaker(release), cut, Scenario{
-		Name:      "controller-manager-cut-off",
-		ByRelease: true,
-		Extra:     true,
-		Summary:   "the controller manager's connection to the API server is cut for longer than the grace period; all Leases are renewed on time",
-		Options:   cluster.Options{ControllerManagerProxied: true},
 	})
 }
 

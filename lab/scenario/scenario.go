@@ -29,8 +29,6 @@ type Scenario struct {
 	Blind func(*Lab)
 	// Proxied connects kubeflap to the API server through Lab.Proxy, for faults that affect only kubeflap.
 	Proxied bool
-	// KubeflapOn is the index of the API server that kubeflap uses. All other clients use index 0.
-	KubeflapOn int
 	// Reports lists all incidents that kubeflap must report. If it is nil, incidents are not checked. If it is empty,
 	// kubeflap must report none.
 	Reports []Report
@@ -126,13 +124,9 @@ func All(release cluster.Release) []Scenario {
 		apiServerStall(),
 		apiServerStopped(release),
 		controllerManagerStopped(release),
-		controllerManagerCutOff(release),
 		controllerManagerStale(release),
 		circuitBreakerOpen(),
-		circuitBreakerForbidden(),
-		circuitBreakerOff(),
 		etcdStall(),
-		apiServerUnreachable(),
 		random(),
 		relist(release),
 	}

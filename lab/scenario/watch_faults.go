@@ -21,8 +21,6 @@ type watchFault struct {
 	lasts time.Duration
 	begin func(*Lab)
 	end   func(*Lab)
-	// ownServer gives kubeflap an API server of its own.
-	ownServer bool
 }
 
 // watchFaults returns the scenarios in which kubeflap's watches fail, but the recorder's watches do not. Each of them takes
@@ -50,15 +48,8 @@ func watchFaults(release cluster.Release) (all []Scenario) {
 			blind: watched(), lasts: 2 * time.Minute,
 			begin: func(l *Lab) { l.Proxy.EndWatches(true) }, end: func(l *Lab) { l.Proxy.EndWatches(false) },
 		},
-		// kubeflap has an API server of its own, which loses its connection to etcd. Until its watches work again, kubeflap
-		// cannot see that the nodes are healthy.
-		{
-			name: "etcd-unreachable", summary: "the API server that kubeflap uses cannot reach etcd, while all others use another API server",
-			blind: watched(), lasts: 2 * time.Minute, ownServer: true,
-			begin: func(l *Lab) { l.Cluster.EtcdLinks[1].Cut() }, end: func(l *Lab) { l.Cluster.EtcdLinks[1].Mend() },
-		},
 	} {
-		s := Scenario{
+		all = append(all, Scenario{
 			Name:    f.name,
 			Summary: f.summary + ": kubeflap must report that it is blind, and no false transitions",
 			// The grace period is the default. Each fault lasts longer than the grace period.
@@ -67,12 +58,8 @@ func watchFaults(release cluster.Release) (all []Scenario) {
 			Run:      flapEverything,
 			LossesBy: "readiness_gate",
 			Blind:    func(l *Lab) { runWatchFault(l, f) },
-			Proxied:  !f.ownServer,
-		}
-		if f.ownServer {
-			s.Options.APIServers, s.Options.EtcdLinked, s.KubeflapOn, s.Extra = 2, true, 1, true
-		}
-		all = append(all, s)
+			Proxied:  true,
+		})
 	}
 	return all
 }

@@ -73,9 +73,6 @@ func (s *Session) grantRights() {
 	}
 	s.Must(s.Cluster.Apply(s.Ctx, strings.Join(granted, "\n---\n")))
 	s.account = steps.Value(s.Cluster.AccountKubeconfig(s.Ctx, "kubeflap", "kubeflap"))
-	if s.scenario.KubeflapOn > 0 {
-		s.account = steps.Value(s.Cluster.KubeconfigAt(s.scenario.KubeflapOn, s.account))
-	}
 	client := steps.Value(kubernetes.NewForConfig(steps.Value(clientcmd.BuildConfigFromFlags("", s.account))))
 	s.Until("kubeflap's rights", func(l *scenario.Lab) {
 		_, err1 := client.CoreV1().Nodes().List(l.Ctx, metav1.ListOptions{Limit: 1})
