@@ -98,41 +98,6 @@ func hungReplicas() []scene {
 			fires: "critical NodeLost - 50s-3m 10m-22m\n" + mayLose, pages: 1, lasts: hours(2),
 		},
 		{
-			seen: "a replica hangs while a node is lost",
-			happens: hung(func(c *cluster) func() {
-				n := c.sorted()[0]
-				c.at(0, func() { c.silence(n) })
-				return func() { c.returns(n) }
-			}),
-			fires: "warning NodeLost node-1 50s-2m 10m-22m\n" + mayFlap, lasts: hours(2),
-		},
-		{
-			seen: "a replica hangs while a drained node reboots",
-			happens: hung(func(c *cluster) func() {
-				n := c.sorted()[0]
-				c.at(0, func() { c.cordon(n); c.in(c.drain(n), func() { c.silence(n) }) })
-				return func() { c.boots(n); c.uncordon(n) }
-			}),
-			lasts: hours(2),
-		},
-		{
-			seen: "a replica hangs while a node is not Ready",
-			happens: hung(func(c *cluster) func() {
-				n := c.sorted()[0]
-				c.at(5*minute, func() { c.turnReady(n, event.StatusFalse, "KubeletNotReady") })
-				return func() { c.turnReady(n, event.StatusTrue, "KubeletReady") }
-			}),
-			lasts: hours(2),
-		},
-		{
-			seen: "a replica hangs while etcd stalls", nodes: 3,
-			happens: hung(func(c *cluster) func() {
-				c.at(0, func() { c.stalls(10 * minute) })
-				return func() {}
-			}),
-			fires: "critical ControlPlaneFault - 50s-2m 10m-27m\nmaybe critical NodeLost -\nmaybe warning EndpointsWrong * ready_on_lost_node\n" + mayLose, pages: 1, lasts: hours(2),
-		},
-		{
 			seen: "a replica hangs while another writer has added addresses",
 			happens: hung(func(c *cluster) func() {
 				o := c.foreignSlice(c.workload("web"))
@@ -140,31 +105,6 @@ func hungReplicas() []scene {
 				return func() { c.tell(event.Deleted, o) }
 			}),
 			fires: "warning EndpointsWrong shop/web foreign 2m-4m 10m-20m", lasts: hours(2),
-		},
-		{
-			seen: "a replica hangs while the kubelet does not restore the readiness of a pod",
-			happens: hung(func(c *cluster) func() {
-				w := c.workload("web")
-				p := w.pods[0]
-				n := c.nodes[p.Node]
-				c.at(0, func() { c.silence(n) })
-				c.at(90*second, func() { w.forgotten = p; c.returns(n) })
-				return func() { c.setReady(w, p, event.StatusTrue) }
-			}),
-			fires: "warning EndpointsWrong shop unready_after_recovery 3m-6m 10m-20m\nwarning NodeLost node-* 50s-2m 90s-12m\n" + mayFlap, lasts: hours(2),
-		},
-		{
-			seen: "a replica hangs while a Service has a selector and manually managed addresses",
-			happens: hung(func(c *cluster) func() {
-				var o *manual
-				c.at(0, func() { o = c.managesByHand("db", true) })
-				return func() {
-					plain := *o.Service
-					plain.Selector = nil
-					c.tell(event.Modified, &plain)
-				}
-			}),
-			fires: "warning SelectorConflict shop/db 1m-3m 10m-18m", lasts: hours(2),
 		},
 	}
 }

@@ -6,16 +6,12 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/lab/fetch"
 	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
@@ -39,7 +35,6 @@ func compareFleet(t *testing.T) {
 	f.replay(map[string]string{"eu": "5-batch-upgrade", "us": "3-tight-grace-period", "ap": "1-heartbeat-loss"})
 	time.Sleep(lasts)
 	f.compare("eu", "us", "ap")
-	f.checkDashboard()
 
 	f.clusters["ap"].kubeflap.Stop()
 	f.clusters["ap"].prometheus.Stop()
@@ -62,7 +57,6 @@ func compareFleet(t *testing.T) {
 			}
 		}
 	}
-	f.checkDashboard()
 }
 
 // replay starts a new kubeflap in each of the given clusters, which replays a recording. The objects of the previous
@@ -106,46 +100,4 @@ func (f *fleet) compare(names ...string) {
 			}
 		}
 	}
-}
-
-// checkDashboard checks that each panel of the fleet dashboard has data with each querier. It also logs the number of
-// series.
-func (f *fleet) checkDashboard() {
-	f.t.Helper()
-	var dashboard struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
-		}
-	}
-	steps.Must(json.Unmarshal([]byte(text(root+"/dashboards/fleet.json")), &dashboard))
-	filled, variable := strings.NewReplacer("$__interval", "1m", "$__range", "30m"), regexp.MustCompile(`=~"\$\w+"`)
-	for _, c := range []*center{f.all, f.few} {
-		for _, p := range dashboard.Panels {
-			found := 0
-			for _, q := range p.Targets {
-				found += f.query(c, variable.ReplaceAllString(filled.Replace(q.Expr), `=~".*"`))
-			}
-			if len(p.Targets) > 0 && found == 0 {
-				f.t.Errorf("%s: panel %q has no data", c.name, p.Title)
-			}
-		}
-		for name := range f.clusters {
-			f.t.Logf("%s: %d series from %s", c.name, f.query(c, fmt.Sprintf(`{__name__=~".+", cluster=%q}`, name)), name)
-		}
-	}
-}
-
-// query returns the number of series in the result of an instant query.
-func (f *fleet) query(c *center, expr string) int {
-	f.t.Helper()
-	var answer struct {
-		Warnings []string
-		Data     struct{ Result []any }
-	}
-	err := fetch.JSON(f.t.Context(), "http://"+c.at["query.example.org:10902"]+"/api/v1/query?query="+url.QueryEscape(expr), &answer)
-	if err != nil || len(answer.Warnings) > 0 {
-		f.t.Errorf("%s: %s: %v %q", c.name, expr, err, answer.Warnings)
-	}
-	return len(answer.Data.Result)
 }
