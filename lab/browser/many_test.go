@@ -5,33 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"testing"
 	"time"
-
-	"github.com/chromedp/chromedp"
 )
 
 // many is the number of incidents that kubeflap keeps by default.
 const many = 500
-
-// TestAPageOfManyIncidents loads a page with the maximum number of incidents, and logs the load time.
-func TestAPageOfManyIncidents(t *testing.T) {
-	base := value(t, blind)
-	p := open(t)
-	p.screen(1200, 900, "light")
-	const loads = 9
-	var took []float64
-	for range loads {
-		p.run(chromedp.Navigate(base + "/flaps"))
-		took = append(took, p.number(`performance.getEntriesByType("navigation")[0].loadEventEnd`))
-	}
-	p.expectIncidents(100)
-	p.expect("what is left out", `document.querySelector("table.list + .sum").textContent`, "These are the first 100")
-	slices.Sort(took)
-	t.Logf("a page of %d incidents loads in %.0f ms (median of %d loads), minimum %.0f, maximum %.0f",
-		many, took[loads/2], loads, took[0], took[loads-1])
-}
 
 // crashes writes a recording in which a container crashes in each of many Deployments of two pods, one after another.
 // At the end, the given watches are broken.
