@@ -2,30 +2,10 @@ package track
 
 import (
 	"testing"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
-
-// TestMarkOfAnEstimatedHeartbeatHeedsNoSetClock checks that setting a clock does not affect a time that was already
-// converted from a node's clock to kubeflap's.
-func TestMarkOfAnEstimatedHeartbeatHeedsNoSetClock(t *testing.T) {
-	now := time.Now()
-	f := New(grace40)
-	listed := func(o event.Object) {
-		f.Apply(event.Event{Seen: now, Kind: o.Kind(), Type: event.Listed, Object: o})
-		f.Apply(event.Event{Seen: now, Kind: o.Kind(), Type: event.Synced})
-	}
-	l := lease("node-1", 0)
-	l.RenewTime = now.Round(0).Add(-5 * time.Second)
-	listed(aNode("node-1", ready, 0))
-	listed(l)
-	late := f.Advance(now.Add(20 * time.Second))
-	if len(late) != 1 || !late[0].When().Equal(now.Add(15*time.Second)) || late[0].When() == late[0].When().Round(0) {
-		t.Errorf("findings %v, want one at 15 s, with a monotonic reading", late)
-	}
-}
 
 func TestAWatchIsKnownToLagWhenItShowsAWriteAfterALaterOne(t *testing.T) {
 	s := webStory(t)
@@ -67,32 +47,6 @@ func TestRewriteThatChangesNoReadinessCountsNothingAndAllocatesNothing(t *testin
 	equal(t, "allocations", testing.AllocsPerRun(100, func() { s.Apply(again) }), 0)
 	equal(t, "the Service", s.service("web"), before)
 	equal(t, "findings", len(s.transitions()), 0)
-}
-
-func TestLeasesOfTheControlPlaneAreOptional(t *testing.T) {
-	const k = event.KindControlPlaneLease
-	s := newStory(t, grace40)
-	s.starts(lease("node-1", 0))
-	apply := func(e event.Event) {
-		t.Helper()
-		e.Seen, e.Kind = s.now, k
-		if found := s.Tracker.Apply(e); len(found) > 0 {
-			t.Errorf("%v of them gives %v", e.Type, found)
-		}
-		equal(t, "not watched", textOf(s.notWatched()), "")
-		equal(t, "not ready for", textOf(s.Unready(s.now)), "")
-		equal(t, "synced", s.Synced(), true)
-		equal(t, "watches that are shown", len(s.Watches(s.now, nil)), 6)
-	}
-	apply(event.Event{Type: event.Unavailable, Reason: "forbidden"})
-	s.at(5)
-	apply(event.Event{Type: event.Listing})
-	apply(event.Event{Type: event.Listed, Object: &event.ControlPlaneLease{Meta: event.Meta{Name: event.LeaseControllerManager}}})
-	apply(event.Event{Type: event.Synced})
-	apply(event.Event{Type: event.Down, Reason: "connection lost"})
-	s.at(35)
-	apply(event.Event{Type: event.Up})
-	apply(event.Event{Type: event.Deleted, Object: &event.ControlPlaneLease{Meta: event.Meta{Name: event.LeaseControllerManager}}})
 }
 
 // TestNothingIsLeftBehind checks that the tracker keeps nothing of what is gone.

@@ -57,13 +57,6 @@ func (s *story) catchesUp(silent func(node string, at float64) bool) *story {
 	return s
 }
 
-func (s *story) misses() (n uint64) {
-	for _, x := range s.Nodes(s.now, nil) {
-		n += x.MissedHeartbeats
-	}
-	return n
-}
-
 func (s *story) intervals() (all []float64) {
 	for _, x := range of[transition.HeartbeatSeen](s) {
 		all = append(all, seconds(x.Interval))
@@ -98,34 +91,6 @@ func TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing(t *testing.T) {
 		equal(t, "not watched afterwards", len(s.notWatched()), 0)
 		for _, k := range event.Kinds() {
 			equal(t, "blind, to "+k.String(), s.blind(k), 130-11.1)
-		}
-	}
-}
-
-// TestAStallOfEtcdBehindSeveralAPIServersIsCountedInHindsight stalls etcd from 12 s to 75 s. The renewals of a and b
-// wait in the API server until etcd is back, and the watch then shows only these two. They are not a backlog of the
-// watch, because a renews again immediately and b 10 s later.
-func TestAStallOfEtcdBehindSeveralAPIServersIsCountedInHindsight(t *testing.T) {
-	s := threeServers(t).failing(event.NotReady("etcd"), 29.6, 70)
-	equal(t, "late while nothing can be known", s.at(75).lates(), 0)
-	s.at(75.1).modified(lease("a", 19), lease("b", 20))
-	equal(t, "late as long as it may be a backlog", s.at(75.2).lates(), 0)
-	s.at(75.4).modified(lease("a", 75.3))
-	equal(t, "late and missed: a and c", s.at(75.5).lates(), 4)
-	s.at(76).modified(lease("c", 76))
-	s.at(85.1).modified(lease("b", 85.1), lease("a", 85.3))
-	equal(t, "late and missed, each once", s.at(86).lates(), 6)
-	equal(t, "missed", s.misses(), 3)
-	equal(t, "taken back", count[transition.HeartbeatsWereInTime](s), 0)
-	for _, c := range []struct {
-		node    string
-		longest float64
-	}{{"a", 66.1}, {"b", 65.1}, {"c", 65}} {
-		equal(t, "longest interval of "+c.node, seconds(s.node(c.node).LongestInterval), c.longest)
-	}
-	for _, x := range of[transition.HeartbeatMissed](s) {
-		if at := seconds(x.Time.Sub(zero)); at > 60 {
-			t.Errorf("%s missed at %v, want the moment at which it was", x.Node, at)
 		}
 	}
 }
@@ -165,17 +130,6 @@ func TestTheOnlyAPIServerThatCannotReadFromEtcdProvesThatNodesAreSilent(t *testi
 	s.failing(event.NotReady("etcd"), 29.6, 60)
 	equal(t, "late and missed", s.at(64).lates(), 6)
 	equal(t, "blind", s.blind(event.KindLease), 0)
-}
-
-// TestASilenceThatAnErrorSeemedToProveIsTakenBack covers an error that kubeflap takes as proof, because it sees only
-// one API server or cannot count the API servers. After the watch has caught up, kubeflap must withdraw the silence,
-// even if a status report arrives first.
-func TestASilenceThatAnErrorSeemedToProveIsTakenBack(t *testing.T) {
-	s := threeNodes(t).failing(event.NotReady("etcd"), 29.6, 125).at(130)
-	equal(t, "missed", s.misses(), 3)
-	s.modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, LastTransitionTime: clock(0), LastHeartbeatTime: clock(60)}})
-	s.catchesUp(nil)
-	equal(t, "taken back", count[transition.HeartbeatsWereInTime](s), 3)
 }
 
 // TestAnOutageGetsItsClassAfterTheWatchesWereCutOff has an outage whose class would have become final while no watch delivered

@@ -46,49 +46,6 @@ func (s *story) notMarked() (text string) {
 	return text
 }
 
-// TestSilentNodesThatTheNodeControllerLeavesReady checks that node a is due at 64 s, after a grace period of 40 s and
-// up to 15 s for the node controller.
-func TestSilentNodesThatTheNodeControllerLeavesReady(t *testing.T) {
-	always := func(int) string { return "one" }
-	never := func(int) string { return "" }
-	equal(t, "just before", deadNode(t, 64, always).notMarked(), "")
-	equal(t, "the leader leads all the time", deadNode(t, 90, always).notMarked(), "a 1m15s certainly; ")
-	s := deadNode(t, 180, never)
-	equal(t, "the leader cannot be seen: it may have changed once", s.notMarked(), "a 1m15s perhaps; a 1m45s certainly; ")
-	changes := func(second int) string {
-		if second < 30 {
-			return "one"
-		}
-		return "two"
-	}
-	equal(t, "the leader changed at 30 s: a fresh grace period", deadNode(t, 89, changes).notMarked(), "")
-	equal(t, "and held back as well", deadNode(t, 90, changes).notMarked(), "a 1m30s certainly; ")
-	s = deadNode(t, 63, always)
-	s.at(64).modified(aNode("a", unknown, 64))
-	equal(t, "marked", deadNodeGoesOn(s), "")
-}
-
-func deadNodeGoesOn(s *story) string {
-	for second := 65; second <= 200; second += 5 {
-		s.at(float64(second)).modified(lease("b", float64(second)), lease("c", float64(second)), leader("one", float64(second))).watch(event.Bookmark, event.KindNode)
-	}
-	return s.notMarked()
-}
-
-// TestSilentNodesStayReadyWhileNobodyCanWrite blocks all writes for a minute. After the API server answers again, the
-// node controller needs time, too.
-func TestSilentNodesStayReadyWhileNobodyCanWrite(t *testing.T) {
-	s := threeNodes(t).at(11).lists(event.KindControlPlaneLease, leader("one", 11))
-	for second := 31; second <= 70; second += 10 {
-		s.at(float64(second)).reads("etcd not ready").watch(event.Bookmark, event.KindNode)
-	}
-	s.at(71).modified(lease("b", 71), leader("one", 71)).watch(event.Bookmark, event.KindNode)
-	s.at(80).modified(lease("c", 80), leader("one", 80)).watch(event.Bookmark, event.KindNode)
-	equal(t, "soon after", s.notMarked(), "")
-	s.at(90).modified(lease("b", 90), leader("one", 90)).watch(event.Bookmark, event.KindNode)
-	equal(t, "20 s after", s.notMarked(), "a 1m30s certainly; ")
-}
-
 // TestReadyIsNotKnownWhileTheWatchOfNodesIsSilent covers a silent node watch, which would not show Unknown either.
 func TestReadyIsNotKnownWhileTheWatchOfNodesIsSilent(t *testing.T) {
 	s := deadNode(t, 44, func(int) string { return "one" })

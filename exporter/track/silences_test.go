@@ -132,21 +132,6 @@ func TestGracePeriodsBeforeKubeflapWatched(t *testing.T) {
 	equal(t, "the start", s.GraceTable(s.now).Since, zero)
 }
 
-// TestGracePeriodsWithoutHeartbeats checks that the table is empty if kubeflap cannot see silences. Without permission to
-// watch Leases, an unchanged status every 5 minutes is no silence.
-func TestGracePeriodsWithoutHeartbeats(t *testing.T) {
-	equal(t, "before the start", len(newStory(t, grace40).GraceTable(zero).Rows), 0)
-	equal(t, "without permission", len(reporting(t, event.ReasonForbidden, 300, 3000).GraceTable(clock(3000)).Rows), 0)
-	s := reporting(t, event.ReasonAbsent, 10, 500)
-	for second := 511; second <= 541; second += 10 {
-		s.report(second, "b")
-	}
-	equal(t, "without Leases", s.report(546, "a").row(), "1 1 1 0 0 0 0 0")
-	s = newStory(t, grace40)
-	s.lists(event.KindLease, lease("a", 0)).Apply(event.Event{Seen: s.now, Kind: event.KindNode, Type: event.Unavailable, Reason: event.ReasonForbidden})
-	equal(t, "without Nodes", len(s.GraceTable(s.now).Rows), 0)
-}
-
 // TestGracePeriodsOfSlowHeartbeats checks that a heartbeat every 30 s is no silence if the Lease says so.
 func TestGracePeriodsOfSlowHeartbeats(t *testing.T) {
 	slow := func(renewed float64) *event.Lease {

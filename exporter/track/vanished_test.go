@@ -107,25 +107,6 @@ func TestPodsThatVanishInAGap(t *testing.T) {
 	}
 }
 
-// TestNodesThatVanishInAGap checks the time range of a deletion that nobody saw.
-func TestNodesThatVanishInAGap(t *testing.T) {
-	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), aNode("node-2", ready, 0), aNode("node-3", ready, 0), lease("node-1", 0))
-	again := withUID(aNode("node-2", notReady, 25), "node-2-again")
-	s.at(20).breaks(event.ReasonExpired, event.KindNode)
-	s.at(30).lists(event.KindNode, aNode("node-3", ready, 0), again)
-	var removed []string
-	for _, x := range of[transition.NodeRemoved](s) {
-		removed = append(removed, x.Node)
-		equal(t, "seen", x.Time, clock(30))
-		equal(t, "earliest", x.Earliest, clock(20))
-	}
-	if want := []string{"node-2", "node-1"}; !slices.Equal(removed, want) {
-		t.Errorf("removed %v, want %v", removed, want)
-	}
-	equal(t, "changes of the new node", s.node("node-2").Turned[event.StatusFalse], 0)
-	equal(t, "Ready", s.node("node-2").Ready, notReady)
-}
-
 // TestInferredDeletionsAreNoEventsOfTheWatch checks that the counts of the watch only contain what the API server sent.
 func TestInferredDeletionsAreNoEventsOfTheWatch(t *testing.T) {
 	s := newStory(t, grace40).starts(aPod("web-1", ready))
@@ -218,23 +199,6 @@ func TestVanishedObjectsAreDeleted(t *testing.T) {
 			if plain := strings.Join(c.events, ", "); c.want == "" && got != plain || !strings.Contains(got, c.want) || strings.Count(got, "-") != strings.Count(c.want, "-") {
 				t.Errorf("%s of %v:\ngot  %s\nwant %s", name, k, got, c.want)
 			}
-		}
-	}
-}
-
-// TestObjectsWithoutStoredNames checks that a recreated pod is deleted only after the list, and that the events contain
-// no names.
-func TestObjectsWithoutStoredNames(t *testing.T) {
-	for _, k := range []event.Kind{event.KindPod, event.KindEndpointSlice, event.KindEndpoints} {
-		s := New(grace40)
-		passThrough(t, s, k, "listing", "listed shop/a=1", "listed shop/b=2", "synced")
-		got := passThrough(t, s, k, "down", "listing", "listed shop/a=3", "listed shop/c=4", "synced")
-		gone := []string{"-/=1", "-/=2"}
-		slices.SortFunc(gone, func(a, b string) int {
-			return strings.Compare(event.ParseUID(a[3:]).String(), event.ParseUID(b[3:]).String())
-		})
-		if want := "down, listing, listed shop/a=3, listed shop/c=4, " + strings.Join(gone, ", ") + ", synced"; got != want {
-			t.Errorf("%v:\ngot  %s\nwant %s", k, got, want)
 		}
 	}
 }
