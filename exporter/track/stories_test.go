@@ -145,6 +145,8 @@ func (p *teller) does(words []string) {
 		p.Advance(p.now)
 	case words[0] == "?":
 		p.look()
+	case words[0] == "coverage":
+		p.out = append(p.out, "  = "+coverageText(p.Coverage(p.now)))
 	case words[0] == "list":
 		p.list = kindOf[words[1]]
 		p.watch(event.Listing, p.list)
