@@ -94,40 +94,7 @@ func (s *story) unavailable(reason event.Reason, k event.Kind) *story {
 	return s
 }
 
-// textOf describes the watches that show nothing, with their time and reason.
-func textOf(unwatched []watches.Watch) string {
-	var all []string
-	for _, w := range unwatched {
-		since := "the start"
-		if !w.Since.IsZero() {
-			since = fmt.Sprint(w.Since.Sub(zero).Seconds())
-		}
-		all = append(all, fmt.Sprintf("%s since %s: %s", w.Resource, since, w.Reason))
-	}
-	return strings.Join(all, ", ")
-}
-
 func (s *story) notWatched() []watches.Watch { return s.Coverage(s.now).NotWatched }
-
-// reporting returns a story with two nodes that report their status at the given interval until the given second.
-// Leases cannot be watched for the given reason.
-func reporting(t *testing.T, reason event.Reason, every, until int) *story {
-	s := newStory(t, grace40)
-	for _, k := range event.Kinds() {
-		switch k {
-		case event.KindNode:
-			s.lists(k, aNode("a", ready, 0), aNode("b", ready, 0))
-		case event.KindLease:
-			s.Apply(event.Event{Seen: s.now, Kind: k, Type: event.Unavailable, Reason: reason})
-		default:
-			s.lists(k)
-		}
-	}
-	for second := every; second <= until; second += every {
-		s.report(second, "a").report(second+1, "b")
-	}
-	return s
-}
 
 func (s *story) report(second int, name string) *story {
 	n := aNode(name, ready, 0)

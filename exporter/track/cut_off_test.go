@@ -123,15 +123,6 @@ func TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing(t *testing.T) {
 	equal(t, "late", s.lates(), 0)
 }
 
-// TestTheOnlyAPIServerThatCannotReadFromEtcdProvesThatNodesAreSilent checks that the error is proof if there is no
-// other path to etcd.
-func TestTheOnlyAPIServerThatCannotReadFromEtcdProvesThatNodesAreSilent(t *testing.T) {
-	s := threeNodes(t).lists(event.KindControlPlaneLease, apiServer("1", 0)).at(11.1).modified(apiServer("1", 10))
-	s.failing(event.NotReady("etcd"), 29.6, 60)
-	equal(t, "late and missed", s.at(64).lates(), 6)
-	equal(t, "blind", s.blind(event.KindLease), 0)
-}
-
 // TestAnOutageGetsItsClassAfterTheWatchesWereCutOff has an outage whose class would have become final while no watch delivered
 // anything.
 func TestAnOutageGetsItsClassAfterTheWatchesWereCutOff(t *testing.T) {

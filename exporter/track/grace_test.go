@@ -119,18 +119,6 @@ func TestAnObservedGracePeriodIsUnlearned(t *testing.T) {
 	equal(t, "it was changed back", s.GracePeriod(), controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault})
 }
 
-func TestAnOddUnknownMakesNoHeartbeatLate(t *testing.T) {
-	s := observed(t, "v1.31.0", 8)
-	before := s.node("node-1")
-	for at := s.now.Add(10 * time.Second); at.Before(zero.Add(30 * time.Minute)); at = at.Add(10 * time.Second) {
-		s.now = at
-		s.modified(lease("node-1", at.Sub(zero).Seconds()))
-	}
-	n := s.node("node-1")
-	equal(t, "late heartbeats", n.LateHeartbeats-before.LateHeartbeats, 0)
-	equal(t, "missed heartbeats", n.MissedHeartbeats-before.MissedHeartbeats, 0)
-}
-
 func TestNewGracePeriodCountsForTheRunningInterval(t *testing.T) {
 	s := newStory(t, Settings{}).added(server("v1.36.3"))
 	s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
@@ -141,47 +129,4 @@ func TestNewGracePeriodCountsForTheRunningInterval(t *testing.T) {
 	s.at(23.1)
 	equal(t, "late with 12 s", s.node("node-1").LateHeartbeats, 1)
 	equal(t, "missed with 12 s", s.node("node-1").MissedHeartbeats, 1)
-}
-
-func TestNodesLostTogetherAreOneObservation(t *testing.T) {
-	// A new controller-manager leader started a new grace period for each node.
-	s := newStory(t, Settings{}).added(server("v1.36.3"))
-	s.starts(aNode("a", ready, -100), aNode("b", ready, -100), aNode("c", ready, -100),
-		lease("a", 0), lease("b", 0), lease("c", 0))
-	s.at(10).modified(lease("a", 10), lease("b", 10), lease("c", 10))
-	s.at(130).modified(unknownSince("a", 130), unknownSince("b", 130))
-	s.at(130.1).modified(unknownSince("c", 130.1))
-	equal(t, "grace", s.GracePeriod(), controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault})
-}
-
-func TestUnknownThatABrokenWatchOfNodesDeliversLateMeasuresNothing(t *testing.T) {
-	s := newStory(t, Settings{}).added(server("v1.36.3")).starts(aNode("node-1", ready, -100), lease("node-1", 0))
-	for _, at := range []float64{200, 400, 600} {
-		s.at(at).modified(lease("node-1", at))
-		s.at(at+20).watch(event.Down, event.KindNode)
-		s.at(at+120).watch(event.Up, event.KindNode).modified(unknownSince("node-1", at+55))
-		s.at(at + 130).modified(aNode("node-1", ready, at+130))
-	}
-	equal(t, "grace", s.GracePeriod(), controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault})
-}
-
-func TestUnknownMeasuresNothingUnlessTheLastHeartbeatWasSeenToBeTheLast(t *testing.T) {
-	quick := func(before func(*story)) controlplane.Setting {
-		s := newStory(t, Settings{}).added(server("v1.36.3"))
-		s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
-		before(s)
-		s.modified(unknownSince("node-1", 60))
-		return s.GracePeriod()
-	}
-	byDefault := controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}
-	equal(t, "it was told of by the first list", quick(func(s *story) { s.at(20) }), byDefault)
-	equal(t, "the watch of Leases is broken", quick(func(s *story) {
-		s.at(10).modified(lease("node-1", 10)).watch(event.Down, event.KindLease)
-		s.at(40)
-	}), byDefault)
-	equal(t, "the watch of Leases delivered it late", quick(func(s *story) {
-		s.at(10).watch(event.Down, event.KindLease)
-		s.at(40).watch(event.Up, event.KindLease).modified(lease("node-1", 10))
-		s.at(60)
-	}), byDefault)
 }

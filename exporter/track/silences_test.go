@@ -119,19 +119,6 @@ func TestGracePeriods(t *testing.T) {
 	}
 }
 
-// TestGracePeriodsBeforeKubeflapWatched covers a node that was silent when kubeflap began to watch. The time before does
-// not count as certain.
-func TestGracePeriodsBeforeKubeflapWatched(t *testing.T) {
-	start := func(a float64) *story {
-		return newStory(t, grace40).starts(aNode("a", ready, 0), aNode("b", ready, 0), lease("a", a), lease("b", 0))
-	}
-	equal(t, "silent for 30 s, of which kubeflap saw 5 s", start(-25).at(5).modified(lease("a", 5)).row(), "0 0 0 0 0 0 0 0")
-	equal(t, "silent for 50 s, of which kubeflap saw 30 s", start(-20).renews(1, 29, "b").at(30).modified(lease("a", 30)).row(), "1 0-1 0-1 0-1 0 0 0 0")
-	s := start(-1000).at(0.5).modified(unknownSince("a", -900)).renews(1, 300, "b")
-	equal(t, "dead", s.row(), "1 1 1 1 1 1 1 1")
-	equal(t, "the start", s.GraceTable(s.now).Since, zero)
-}
-
 // TestGracePeriodsOfSlowHeartbeats checks that a heartbeat every 30 s is no silence if the Lease says so.
 func TestGracePeriodsOfSlowHeartbeats(t *testing.T) {
 	slow := func(renewed float64) *event.Lease {

@@ -24,61 +24,6 @@ func orders(kinds ...event.Kind) (all [][]event.Kind) {
 	return all
 }
 
-// withUID returns Endpoints, or a slice, that were created again.
-func withUID[T event.Object](o T, uid string) T {
-	o.Metadata().UID = id(uid)
-	return o
-}
-
-// TestServicesThatVanishInAGap breaks all watches. In the gap, one Service is deleted, and another one is deleted and
-// created again with other addresses. The lists then arrive in every order, within the time for which kubeflap waits for
-// the list of Services. The addresses of the deleted Services are never losses, and nobody is accused.
-func TestServicesThatVanishInAGap(t *testing.T) {
-	mirror := func(service, uid string, ips ...string) *event.EndpointSlice {
-		o := slice(service, service)
-		o.Owner, o.ManagedBy, o.Addresses = event.UID{}, "endpointslicemirroring-controller.k8s.io", handWritten(service, ips...).Addresses
-		return withUID(o, uid)
-	}
-	again := withUID(aService("recreated", false), "recreated/2")
-	after := map[event.Kind][]event.Object{
-		event.KindService:       {again, aService("web", true)},
-		event.KindEndpoints:     {withUID(handWritten("recreated", "192.0.2.4", "192.0.2.5"), "endpoints/2")},
-		event.KindEndpointSlice: {mirror("recreated", "mirror/2", "192.0.2.4", "192.0.2.5"), slice("a", "web", "web-1")},
-		event.KindPod:           {aPod("web-1", ready)},
-	}
-	kinds := []event.Kind{event.KindService, event.KindEndpoints, event.KindEndpointSlice, event.KindPod}
-	for _, source := range []event.Kind{event.KindEndpointSlice, event.KindEndpoints} {
-		for _, apart := range []float64{0, 0.5, 4} {
-			for _, order := range orders(kinds...) {
-				settings := grace40
-				settings.AddressSource = source
-				s := newStory(t, settings).starts(
-					aService("vanishing", false), handWritten("vanishing", "192.0.2.1"), mirror("vanishing", "mirror/0", "192.0.2.1"),
-					aService("recreated", false), handWritten("recreated", "192.0.2.3", "192.0.2.4"), mirror("recreated", "mirror/1", "192.0.2.3", "192.0.2.4"),
-					aService("web", true), slice("a", "web", "web-1"), aPod("web-1", ready))
-				s.at(20).breaks(event.ReasonExpired, kinds...)
-				name := fmt.Sprintf("addresses from %v, lists of %v, %v s apart", source, order, apart)
-				for i, k := range order {
-					s.at(30+float64(i)*apart).lists(k, after[k]...)
-				}
-				s.at(30 + 4*apart).Advance(s.now.Add(2 * lagWait))
-				s.Settle()
-				equal(t, name+": Services", len(s.Services(s.now, nil)), 2)
-				v := s.service("recreated")
-				equal(t, name+": ready", v.Ready, 2)
-				equal(t, name+": lost, resets, outages", sumOf(v.Lost)+v.ResetsSelectorless+v.ResetsWithSelector+sumOf(v.Outages), 0)
-				equal(t, name+": removed Services", count[transition.ServiceRemoved](s), 2)
-				for _, x := range of[transition.ServiceRemoved](s) {
-					equal(t, name+": earliest", x.Earliest, clock(20))
-				}
-				equal(t, name+": reported losses", count[transition.AddressLost](s), 0)
-				equal(t, name+": reported outages", count[transition.OutageStarted](s), 0)
-				equal(t, name+": reported resets", count[transition.EndpointsReset](s), 0)
-			}
-		}
-	}
-}
-
 // TestPodsThatVanishInAGap checks that the addresses of pods that vanish are lost for an unknown reason, in every order
 // of the lists. A pod whose deletion had begun before the gap was deleted.
 func TestPodsThatVanishInAGap(t *testing.T) {
@@ -104,15 +49,6 @@ func TestPodsThatVanishInAGap(t *testing.T) {
 				equal(t, name+": vanished", x.Vanished, x.Cause == cause.Unknown)
 			}
 		}
-	}
-}
-
-// TestInferredDeletionsAreNoEventsOfTheWatch checks that the counts of the watch only contain what the API server sent.
-func TestInferredDeletionsAreNoEventsOfTheWatch(t *testing.T) {
-	s := newStory(t, grace40).starts(aPod("web-1", ready))
-	s.at(20).breaks(event.ReasonExpired, event.KindPod).at(30).lists(event.KindPod)
-	for _, w := range s.Watches(s.now, nil) {
-		equal(t, w.Resource.String(), w.Events[event.Deleted], 0)
 	}
 }
 
@@ -200,18 +136,5 @@ func TestVanishedObjectsAreDeleted(t *testing.T) {
 				t.Errorf("%s of %v:\ngot  %s\nwant %s", name, k, got, c.want)
 			}
 		}
-	}
-}
-
-// TestKindsAreIndependent checks that a list of one resource deletes no objects of another.
-func TestKindsAreIndependent(t *testing.T) {
-	s := New(grace40)
-	passThrough(t, s, event.KindPod, "listing", "listed shop/a=1", "synced")
-	passThrough(t, s, event.KindService, "listing", "listed shop/a=1", "synced")
-	if got := passThrough(t, s, event.KindService, "listing", "synced"); !strings.Contains(got, "-shop/a=1") {
-		t.Error(got)
-	}
-	if got := passThrough(t, s, event.KindPod, "listing", "listed shop/a=1", "synced"); strings.Contains(got, "-") {
-		t.Error(got)
 	}
 }
