@@ -132,10 +132,9 @@ func (q *classes) set(o *outage, is cause.Class) {
 	o.class = is
 }
 
-// finish makes the class of an outage or a single loss final and counts it, unless the cause of a loss is undecided, or pods are
-// wanted again.
+// finish makes the class of an outage or a single loss final and counts it, unless the cause of a loss is undecided.
 func (q *classes) finish(o *outage) {
-	if o.final || !o.wanted.IsZero() || slices.ContainsFunc(o.made, func(l *loss) bool { return !l.settled }) {
+	if o.final || slices.ContainsFunc(o.made, func(l *loss) bool { return !l.settled }) {
 		return
 	}
 	q.makeFinal(o)

@@ -27,9 +27,8 @@ type outage struct {
 	// begins is the last loss with which the outage began, until it has been reported. Then the cause is known.
 	begins *loss
 	cause  cause.Cause
-	// final is set once the class cannot change and the outage has been counted. overdue is set if it should be, but a broken
-	// watch hides whether the outage is ongoing.
-	final, overdue bool
+	// final is set once the class cannot change and the outage has been counted.
+	final bool
 	// made holds the losses with which the outage began, until the class is final. `lost` holds their pods. owners holds the
 	// owners of the Service's last pods. A pod of an unknown owner has the zero name.
 	made   []*loss
@@ -38,7 +37,7 @@ type outage struct {
 	// time is the length of the outage up to `measured` that is not counted yet.
 	time     time.Duration
 	measured time.Time
-	// wanted is the time since which pods are wanted again, or zero. The class of the outage since then is not final.
+	// wanted is the time since which pods are wanted again, or zero. The time since then is not counted yet.
 	wanted time.Time
 	// wait is what the Service waits for.
 	wait transition.Wait
@@ -112,8 +111,8 @@ func (q *classes) begin(s *service, o *outage) {
 // endOutage ends the current outage of a Service.
 func (q *classes) endOutage(s *service) {
 	o := s.outage
-	q.endWanted(o)
-	if o.final {
+	o.wanted = time.Time{}
+	if q.measure(o); o.final {
 		q.drop(o)
 	}
 	s.outage = nil
@@ -142,30 +141,22 @@ func (q *classes) recover(s *service, t, earliest time.Time) {
 // expire makes the class of an outage or a single loss final that began cause.FinalAfter ago. If a watch is broken, kubeflap
 // does not know whether the outage is ongoing, so it has to wait for the watch.
 func (q *classes) expire(o *outage) {
-	o.overdue = !o.single && !(q.watches.Up(event.KindService) && q.watches.Up(q.readFrom))
+	watched := q.watches.Up(event.KindService) && q.watches.Up(q.readFrom)
 	lasted := q.watches.Now().Sub(cmp.Or(o.wanted, o.since))
 	switch {
-	case o.overdue, o.final, lasted < cause.FinalAfter:
-		return
+	case !o.single && !watched, lasted < cause.FinalAfter:
 	case !o.wanted.IsZero():
 		// None has become ready. It is part of the same time without a ready address.
 		q.set(o, cause.Unplanned)
 		o.since, o.wanted = o.wanted, time.Time{}
-	default:
+		q.drop(o)
+		q.countOutage(o)
+	case !o.final:
 		if q.review(o); !o.single && (o.class == cause.Planned || o.class == cause.Rollout) {
 			q.set(o, cause.Unplanned)
 		}
+		q.finish(o)
 	}
-	q.finish(o)
-}
-
-// expireOverdue handles what was due while a watch was broken.
-func (q *classes) expireOverdue() {
-	q.each(func(o *outage) {
-		if o.overdue {
-			q.expire(o)
-		}
-	})
 }
 
 // measure measures the time of an outage up to now, and adds it to the counter if the class is final. Time without sight of the
@@ -179,7 +170,7 @@ func (q *facts) measure(o *outage) {
 	if o.isOngoing() {
 		o.time += max(until.Sub(o.measured), 0)
 	}
-	if o.measured = now; o.final && o.counts() {
+	if o.measured = now; o.final && o.wanted.IsZero() && o.counts() {
 		o.service.OutageTime[o.class] += o.time
 		o.time = 0
 	}
@@ -222,20 +213,12 @@ func (q *workloads) demandIn(o *outage) demand {
 func (q *classes) noteWanted(o *outage) {
 	switch d := q.demandIn(o); {
 	case d.isNone():
-		q.endWanted(o)
+		o.wanted = time.Time{}
 	case d.some && o.wanted.IsZero():
 		if q.finish(o); o.final {
 			q.measure(o)
-			o.final, o.wanted, o.time = false, q.watches.Now(), 0
+			o.wanted, o.time = q.watches.Now(), 0
 			q.watches.Schedule(o.wanted.Add(cause.FinalAfter), watches.RankServices, func() { q.expire(o) })
 		}
 	}
-}
-
-// endWanted notes that no pods are wanted, or that the outage has ended. So the time since pods were wanted has its class.
-func (q *classes) endWanted(o *outage) {
-	if !o.wanted.IsZero() {
-		o.final, o.wanted = true, time.Time{}
-	}
-	q.measure(o)
 }

@@ -131,5 +131,5 @@ func (x *Services) WatchChanges() {
 func (x *Services) WatchChanged() {
 	x.chooseSource()
 	x.findOutages()
-	x.expireOverdue()
+	x.each(x.expire) // what was due while a watch was broken
 }
