@@ -58,12 +58,12 @@ func (q *classes) drop(o *outage) {
 // classOf returns the class of a settled loss, without regard to the outage that began with it. `final` is set if nothing
 // can change the class.
 func (q *classes) classOf(l *loss) (is cause.Class, final bool) {
-	switch {
+	switch replicas, known := q.Wants(l.owner); {
 	case l.planned:
 		return cause.Planned, true
 	case !l.byOwner || l.owner == event.WorkloadName{}:
 		return cause.Unplanned, true
-	case q.wantsNone(l.owner):
+	case known && replicas == 0:
 		return cause.ScaledToZero, true
 	}
 	t := l.change.Time
@@ -87,8 +87,8 @@ func (q *classes) classOf(l *loss) (is cause.Class, final bool) {
 
 // classOfOutage returns the class of an outage at the current time.
 func (q *classes) classOfOutage(o *outage) cause.Class {
-	switch {
-	case q.demandIn(o).isNone():
+	switch _, none := q.demandIn(o); {
+	case none:
 		return cause.ScaledToZero
 	case o.class == cause.ScaledToZero, len(o.made) == 0:
 		return o.class

@@ -107,11 +107,8 @@ func (q *losses) settleIf(l *loss, isEnough func(explanation) bool) bool {
 func (q *losses) settle(l *loss, why cause.Cause) {
 	s, c := l.service, &l.change
 	l.settled = true
-	s.Losses[why]++
 	c.Vanished = why == cause.Unknown && l.vanished
-	if c.Foreign = c.Foreign && (why == cause.ManualWrite || c.Vanished); !c.Foreign {
-		s.noteLast(c.Time, why)
-	}
+	c.Foreign = c.Foreign && (why == cause.ManualWrite || c.Vanished)
 	c.Cause, c.Steady = why, why == cause.ManualWrite && l.manual && q.hasSteadyWriter(s)
 	c.Managed = why == cause.Unknown && l.known
 	if pod := q.pods.Named(c.ID); pod.Name != "" {
@@ -153,8 +150,12 @@ func (q *losses) reportLoss(l *loss) {
 	if q.byAddress[id] = slices.Delete(q.byAddress[id], i, i+1); len(q.byAddress[id]) == 0 {
 		delete(q.byAddress, id)
 	}
+	s := l.service
+	if s.Losses[l.change.Cause]++; !l.change.Foreign {
+		s.LastLoss, s.LastCause = l.change.Time, l.change.Cause
+	}
 	l.change.Waited = q.watches.Now().Sub(l.change.Time)
-	q.report(l.service, l.change)
+	q.report(s, l.change)
 	q.noteReplaced(l)
 	for _, report := range l.after {
 		report()
@@ -171,17 +172,6 @@ func (q *losses) reportOf(s *service, address event.UID, change transition.Trans
 		}
 	}
 	q.report(s, change)
-}
-
-// noteLast stores the time and cause of the newest loss. It compares the times, because losses can be settled in any
-// order. For losses at the same time, the order of the calls does not affect the result.
-func (s *service) noteLast(t time.Time, why cause.Cause) {
-	switch {
-	case t.Before(s.LastLoss):
-	case t.Equal(s.LastLoss) && s.LastCause != cause.Unknown && (why == cause.Unknown || why > s.LastCause):
-	default:
-		s.LastLoss, s.LastCause = t, why
-	}
 }
 
 // roundWithin is the time within which the replacement of pods explains at most one loss for each of a Service's

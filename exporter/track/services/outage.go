@@ -95,8 +95,8 @@ func (q *classes) continueOutage(s *service, p Outage) {
 	}
 	q.report(s, transition.OutageStarted{At: transition.At{Time: o.since, Waited: now.Sub(o.since)}, Service: s.name, Class: class})
 	due := o.since.Add(waitsAfter)
-	for due.Before(now) {
-		due = o.nextQuestion(due)
+	if late := now.Sub(due); late > 0 {
+		due = now.Add(askEvery - late%askEvery)
 	}
 	if q.ask(o, due); o.wait.Kind != "" {
 		q.report(s, transition.OutageWaits{At: at(now), Service: s.name, Wait: o.wait})
@@ -196,25 +196,21 @@ func (q *workloads) ownersOf(ids []event.UID) (owners []event.WorkloadName) {
 	return owners
 }
 
-// demandIn returns what is known about how many pods a Service without ready addresses should have: by the workloads that
-// its selector matches, and by the owners of its last and current pods. Pods of an unknown owner make it unknown.
-func (q *workloads) demandIn(o *outage) demand {
+// demandIn returns how many pods a Service without ready addresses should have: by the workloads that its selector matches,
+// and by the owners of its last and current pods. Pods of an unknown owner make it unknown whether it should have none.
+func (q *workloads) demandIn(o *outage) (pods int32, none bool) {
 	s := o.service
-	d := q.demandFor(s.name.Namespace, s.selector)
 	current := append(s.ids(q.readFrom), q.pods.Pending(s.name.Namespace, s.selector)...)
-	for _, w := range slices.Concat(o.owners, q.ownersOf(current)) {
-		d.add(q.Wants(w))
-	}
-	return d
+	return q.demand(s.name.Namespace, s.selector, append(q.ownersOf(current), o.owners...)...)
 }
 
 // noteWanted notes since when pods are wanted again in an outage that began because none were wanted. Only what is known
 // changes that: a workload that was deleted, or cannot be watched, changes nothing.
 func (q *classes) noteWanted(o *outage) {
-	switch d := q.demandIn(o); {
-	case d.isNone():
+	switch pods, none := q.demandIn(o); {
+	case none:
 		o.wanted = time.Time{}
-	case d.some && o.wanted.IsZero():
+	case pods > 0 && o.wanted.IsZero():
 		if q.finish(o); o.final {
 			q.measure(o)
 			o.wanted, o.time = q.watches.Now(), 0

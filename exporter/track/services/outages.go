@@ -13,22 +13,12 @@ import (
 
 const (
 	// waitsAfter is the length of an outage after which kubeflap asks what keeps it going. askEvery is the time between two
-	// questions in the first askOftenFor, and askSeldom after that. The times depend only on the outage, so the answers do not
-	// depend on queries.
-	waitsAfter  = time.Minute
-	askEvery    = 15 * time.Second
-	askOftenFor = 10 * time.Minute
-	askSeldom   = time.Minute
+	// questions. The times depend only on the outage, so the answers do not depend on queries.
+	waitsAfter = time.Minute
+	askEvery   = 15 * time.Second
 	// keepOver is the time for which OutageStarts includes an outage that has ended.
 	keepOver = time.Hour
 )
-
-func (o *outage) nextQuestion(last time.Time) time.Time {
-	if last.Sub(o.since) < askOftenFor {
-		return last.Add(askEvery)
-	}
-	return last.Add(askSeldom)
-}
 
 // ask asks at a time, and again and again, what keeps an outage going. It reports what has changed.
 func (q *workloads) ask(o *outage, due time.Time) {
@@ -50,7 +40,7 @@ func (q *workloads) ask(o *outage, due time.Time) {
 			o.wait = is
 			q.report(s, transition.OutageWaits{At: at(due), Service: s.name, Wait: is})
 		}
-		q.ask(o, o.nextQuestion(due))
+		q.ask(o, due.Add(askEvery))
 	})
 }
 
@@ -119,23 +109,18 @@ func (x *Services) OutageStarts(into []OutageStart) []OutageStart {
 	if _, blind := x.blindSince(); blind {
 		return into
 	}
-	add := func(name transition.Service, ongoing *outage) {
-		for class, at := range x.over[name] {
-			if ongoing != nil && ongoing.class == cause.Class(class) {
-				into = append(into, OutageStart{name, ongoing.class, ongoing.since})
-			} else if at != 0 && x.watches.Now().Sub(x.watches.Time(at)) <= keepOver {
-				into = append(into, OutageStart{Service: name, Class: cause.Class(class)})
-			}
-		}
-	}
 	for _, s := range x.inOrder() {
-		if s.current {
-			add(s.name, s.outage)
+		if o := s.outage; o != nil && s.current {
+			into = append(into, OutageStart{s.name, o.class, o.since})
 		}
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(x.over), compareNames) {
-		if s := x.all[owned{name: name}]; s == nil || !s.current {
-			add(name, nil)
+		s := x.all[owned{name: name}]
+		for class, at := range x.over[name] {
+			isOngoing := s != nil && s.current && s.outage != nil && s.outage.class == cause.Class(class)
+			if at != 0 && !isOngoing && x.watches.Now().Sub(x.watches.Time(at)) <= keepOver {
+				into = append(into, OutageStart{Service: name, Class: cause.Class(class)})
+			}
 		}
 	}
 	return into

@@ -99,11 +99,6 @@ func (q *workloads) Wants(w event.WorkloadName) (replicas int32, known bool) {
 	return is.replicas, true
 }
 
-func (q *workloads) wantsNone(w event.WorkloadName) bool {
-	replicas, known := q.Wants(w)
-	return known && replicas == 0
-}
-
 // UpdatedAt returns the time at which kubeflap last saw an update of a workload, or zero. The spec of a Deployment changed,
 // but not its replicas, or the updateRevision of a StatefulSet changed.
 func (q *workloads) UpdatedAt(w event.WorkloadName) (at time.Time) {
@@ -131,33 +126,30 @@ func (q *workloads) scaledDown(w event.WorkloadName, pod event.UID, since time.T
 	return true
 }
 
-// demand is what is known about how many pods some workloads want. `some` is set if one wants pods, none if one wants none,
-// and unknown if it is unknown what another one wants.
-type demand struct{ some, none, unknown bool }
-
-// add adds the demand of a workload.
-func (d *demand) add(replicas int32, known bool) {
-	d.some, d.none, d.unknown = d.some || known && replicas > 0, d.none || known && replicas == 0, d.unknown || !known
-}
-
-// isNone reports whether it is known that no workload wants pods.
-func (d demand) isNone() bool { return d.none && !d.some && !d.unknown }
-
-// demandFor returns the demand of the workloads whose pods a Service selects. A workload that wants pods, but whose pods'
-// labels are unknown, makes the demand unknown.
-func (q *workloads) demandFor(namespace string, by pods.Selector) (d demand) {
+// demand returns how many pods some workloads want, and those whose pods a Service selects. `none` is set if it is known that
+// they want none. A workload whose pods' labels are unknown can have pods that the Service selects.
+func (q *workloads) demand(namespace string, by pods.Selector, some ...event.WorkloadName) (pods int32, none bool) {
+	known := true
+	add := func(w event.WorkloadName) {
+		replicas, ok := q.Wants(w)
+		pods, known, none = pods+replicas, known && ok, true
+	}
 	for name, w := range q.byNamespace[namespace] {
 		switch {
 		case by.SelectsAll(w.selector):
-			d.add(w.replicas, q.watches.Watched(name.Resource()))
+			add(name)
 		case len(w.selector) == 0 && len(by) > 0 && w.replicas > 0:
-			d.unknown = true
+			known = false
 		}
 	}
-	return d
+	for _, w := range some {
+		add(w)
+	}
+	return pods, none && known && pods == 0
 }
 
 // NoneWanted reports whether it is known that the workloads whose pods a Service selects want no pods.
 func (q *workloads) NoneWanted(namespace string, by pods.Selector) bool {
-	return q.demandFor(namespace, by).isNone()
+	_, none := q.demand(namespace, by)
+	return none
 }
