@@ -85,8 +85,8 @@ func TestTheNumberOfGapsIsLimited(t *testing.T) {
 		s.at(float64(100*i+100)).watch(event.Up, event.KindPod)
 	}
 	c := s.Coverage(s.now)
-	if len(c.Gaps) != 200 || c.LeftOut != 7 || !c.Gaps[0].To.Equal(clock(800)) {
-		t.Errorf("%d gaps from %v, %d left out", len(c.Gaps), c.Gaps[0].To, c.LeftOut)
+	if len(c.Gaps) != 200 || !c.Since.Equal(clock(700)) || !c.Gaps[0].To.Equal(clock(800)) {
+		t.Errorf("since %v, %d gaps from %v", c.Since, len(c.Gaps), c.Gaps[0].To)
 	}
 }
 

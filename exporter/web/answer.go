@@ -96,7 +96,6 @@ func addCoverage(a *api.Coverage, cluster string, s *State, q *api.Query) {
 	a.IncidentsLostUntil.Time = incident.Later(a.IncidentsLostUntil.Time, s.LostUntil)
 	a.Since.Time, a.Started.Time = incident.Later(a.Since.Time, s.Coverage.Since), incident.Later(a.Started.Time, s.Started)
 	a.NotWatched = append(a.NotWatched, notWatched(cluster, s.Coverage.NotWatched)...)
-	a.GapsLeftOut += s.Coverage.LeftOut
 	for _, g := range s.Coverage.Within(q.From, q.To) {
 		a.Gaps = append(a.Gaps, api.Gap{
 			Cluster: cluster, Resources: g.Resources, From: g.From.UTC(), To: phrase.Time{Time: g.To}, Reason: string(g.Reason), MayMiss: g.Missed(),

@@ -71,7 +71,7 @@ func checkAnswers(t *testing.T, all []answer) {
 // gapsOf returns a cluster without incidents, whose kubeflap was restarted and has gaps in its coverage.
 func gapsOf(name string) Cluster {
 	return but(clusterOf(name, correlate.New(1), at(7200)), func(s *State) {
-		s.Started, s.Coverage.LeftOut = at(3600), 2
+		s.Started = at(3600)
 		s.Coverage.Gaps = []watches.Gap{
 			{Resources: []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"}, From: at(3000), To: at(3600), Reason: event.ReasonNotRunning},
 			{Resources: []string{"leases"}, From: at(7190), Reason: "timeout"},
@@ -108,7 +108,7 @@ func TestCoverage(t *testing.T) {
 		{"gaps", gaps, "", 0, []string{
 			"and apart from the gaps below", "Watched since 2026-03-01 12:00:00 UTC, with gaps.",
 			"Not watched: nodes, leases, pods, services, endpointslices, endpoints from 2026-03-01 12:50:00 UTC to 2026-03-01 13:00:00 UTC, for 10m (kubeflap was not running). May miss: changes that were reverted",
-			"Not watched: leases since 2026-03-01 13:59:50 UTC (timeout). May miss: late and missed heartbeats.", "2 older gaps are left out.",
+			"Not watched: leases since 2026-03-01 13:59:50 UTC (timeout). May miss: late and missed heartbeats.",
 		}, []string{"What happened before is not known"}},
 		{"a period in a gap", gaps, "?from=2026-03-01T12:55:00Z&to=2026-03-01T12:56:00Z", 0, []string{
 			"<h2>No incident matches, but kubeflap did not see everything</h2>", "kubeflap was not running",

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxGaps is the maximum number of gaps that are kept.
+	// maxGaps is the maximum number of gaps that are kept. The coverage begins at the end of the last one that was dropped.
 	maxGaps = 200
 	// sameGap is the maximum difference between the starts, and between the ends, of two gaps that are merged.
 	sameGap = 2 * time.Second
@@ -27,9 +27,8 @@ type Coverage struct {
 	// `Since` is the start of the coverage. kubeflap has been watching since then, except in the gaps. Earlier
 	// processes are included if they recorded their events.
 	Since time.Time
-	// Gaps is sorted by end, with ongoing gaps last. LeftOut counts the older gaps that were dropped.
-	Gaps    []Gap
-	LeftOut int
+	// Gaps is sorted by end, with ongoing gaps last.
+	Gaps []Gap
 	// NotWatched holds the watches whose gaps are ongoing.
 	NotWatched []Watch
 }
@@ -69,7 +68,7 @@ func (w *Watches) Continue(c Coverage, stopped time.Time) {
 	for k := range w.states {
 		w.states[k].gap = Gap{From: stopped, Reason: event.ReasonNotRunning}
 	}
-	w.coverage = Coverage{Since: c.Since, LeftOut: c.LeftOut}
+	w.coverage = Coverage{Since: c.Since}
 	for _, g := range c.Gaps {
 		if !g.To.IsZero() {
 			w.coverage.Gaps = append(w.coverage.Gaps, g)
@@ -159,9 +158,11 @@ func (w *Watches) endGap(k event.Kind) {
 	default:
 		g.To = w.now
 		all := mergeGap(w.coverage.Gaps, g)
-		dropped := max(len(all)-maxGaps, 0)
-		w.coverage.Gaps = slices.Delete(all, 0, dropped)
-		w.coverage.LeftOut += dropped
+		if dropped := len(all) - maxGaps; dropped > 0 {
+			w.coverage.Since = all[dropped-1].To
+			all = slices.Delete(all, 0, dropped)
+		}
+		w.coverage.Gaps = all
 	}
 }
 

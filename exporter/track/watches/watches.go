@@ -67,7 +67,7 @@ type state struct {
 }
 
 // New returns an empty Watches.
-func New() *Watches { return &Watches{lags: newLags()} }
+func New() *Watches { return &Watches{} }
 
 // StartCounting sets the counters to zero at t.
 func (w *Watches) StartCounting(t time.Time) {

@@ -43,8 +43,6 @@ type Coverage struct {
 	Since   phrase.Time `json:"since"`
 	Started phrase.Time `json:"started"`
 	Gaps    []Gap       `json:"gaps"`
-	// GapsLeftOut is the number of old gaps that were dropped.
-	GapsLeftOut int `json:"gaps_left_out,omitempty"`
 	incident.Displaced
 	// IncidentsLostUntil is the time until which incidents may be missing, because the file with the incidents of
 	// earlier processes was damaged, deleted or unreadable. It is omitted if no incidents are missing.

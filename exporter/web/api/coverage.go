@@ -54,7 +54,7 @@ func (c *Coverage) Texts(clusters int) (all []string) {
 	for _, g := range gaps[:shown] {
 		all = append(all, g.String())
 	}
-	if n := len(gaps) - shown + c.GapsLeftOut; n > 0 {
+	if n := len(gaps) - shown; n > 0 {
 		all = append(all, phrase.Count(n, "older gap is", "older gaps are")+" left out.")
 	}
 	return all
@@ -66,7 +66,7 @@ func (c *Coverage) watched() string {
 		return "It is unknown since when kubeflap watched the cluster."
 	}
 	text := "Watched since " + phrase.Moment(c.Since.Time) + ", without a gap."
-	if len(c.Gaps)+c.GapsLeftOut > 0 {
+	if len(c.Gaps) > 0 {
 		text = "Watched since " + phrase.Moment(c.Since.Time) + ", with gaps."
 	}
 	if !c.Started.After(c.Since.Time) { // no earlier process watched
