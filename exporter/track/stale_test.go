@@ -152,8 +152,7 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 			for _, n := range c.want {
 				sum += n
 			}
-			equal(t, "transitions", uint64(count[transition.ConsumerMistake](u.story)), sum) // the next line shows that none is a bounce
-			equal(t, "bounces by window", u.consumerBounces(), [transition.NumWindows]uint64{})
+			equal(t, "transitions", uint64(count[transition.StaleReadd](u.story)), sum)
 		})
 	}
 }
