@@ -61,15 +61,12 @@ func running(image string, restarts int32) event.Container {
 	return event.Container{Name: "app", Image: image, Restarts: restarts, State: "running", Ready: true}
 }
 
-// reads simulates a direct read of the given Leases.
-func (s *story) reads(reason event.Reason, leases ...event.Object) *story {
-	s.watch(event.DirectReadStarted, event.KindLease)
-	s.is(event.DirectReadLease, leases...)
-	s.Apply(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.DirectReadAnswered, Reason: reason})
-	return s
+// leader returns the Lease of the leading kube-controller-manager.
+func leader(holder string, renewed float64) *event.ControlPlaneLease {
+	return &event.ControlPlaneLease{
+		Meta: event.Meta{UID: event.ParseUID("leader"), Namespace: "kube-system", Name: event.LeaseControllerManager}, Holder: holder, RenewTime: clock(renewed),
+	}
 }
-
-func (s *story) asks() string { return strings.Join(s.LeasesToRead(s.now), " ") }
 
 // threeNodes returns a story of three nodes that renewed at 9, 10 and 11 s, with a grace period of 40 s.
 func threeNodes(t *testing.T) *story {
@@ -80,13 +77,6 @@ func threeNodes(t *testing.T) *story {
 		s.at(at).modified(lease(name, at))
 	}
 	return s
-}
-
-func (s *story) lates() (n uint64) {
-	for _, x := range s.Nodes(s.now, nil) {
-		n += x.LateHeartbeats + x.MissedHeartbeats
-	}
-	return n
 }
 
 func (s *story) unavailable(reason event.Reason, k event.Kind) *story {
