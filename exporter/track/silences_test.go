@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // row returns the numbers of silences for grace periods of 20, 30, 40, 50, 60, 80, 100 and 120 s. It returns the numbers
@@ -106,10 +105,6 @@ func TestGracePeriods(t *testing.T) {
 			s.renews(12, 40, "a", "b", "c").breaks(event.ReasonRefused, event.KindLease).at(100)
 			s.lists(event.KindLease, lease("a", 58), lease("b", 97), lease("c", 96)).renews(101, 139, "b", "c").at(140).modified(lease("a", 140))
 		}, "1 1 0-1 0 0 0 0 0"},
-		"a silence that was only a delay of the watch": {func(s *story) {
-			s.failing(event.NotReady("etcd"), 29.6, 125).at(130).catchesUp(nil)
-			equal(t, "taken back", count[transition.HeartbeatsWereInTime](s), 3)
-		}, "0 0 0 0 0 0 0 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := threeNodes(t)
