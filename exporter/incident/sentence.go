@@ -69,7 +69,6 @@ var (
 	HeartbeatsInTime      = kind("$nodes: the heartbeats of the last $duration were on time, but kubeflap's watch delivered them late")
 	AddressReturned       = kind("$service: ${count|address is|addresses are} back in rotation")
 	AddressRemoved        = kind("$service: ${count|address that was not ready was|addresses that were not ready were} removed$first")
-	AddressLeftOut        = kind("$service: ${count|address that was not ready is|addresses that were not ready are} left out of its truncated Endpoints$first")
 	OutageEnded           = kind("$service has a ready address again$without$times")
 	NodeReady             = kind("$nodes: Ready again$after")
 	EndpointsRewritten    = kind("$service: ${number|manually managed address is|manually managed addresses are} back")

@@ -164,7 +164,7 @@ var obvious = []string{"Time", "ClassSince", "Namespace", "Name", "Resource", "L
 
 // said are fields of transitions that sentences contain, or that are hashes.
 var said = []string{
-	"Waited", "Node", "Pod", "Owner", "IP", "ID", "Cause", "Why", "From", "To", "Lasted", "AtLeast", "AtMost", "Complete", "Interval", "Silence", "Count", "Ready", "Object", "Withdrawn", "LeftOut", "Resource", "Name",
+	"Waited", "Node", "Pod", "Owner", "IP", "ID", "Cause", "Why", "From", "To", "Lasted", "AtLeast", "AtMost", "Complete", "Interval", "Silence", "Count", "Ready", "Object", "Withdrawn", "Resource", "Name",
 	"Away", "AtMost", "Delay", "Window", "Stale", "Reason", "Blind", "Since", "Loss.GracePeriod", "Loss.Renewed",
 }
 

@@ -125,16 +125,9 @@ func (x PodsReplacedAgain) String() string {
 type AddressRemoved struct {
 	At
 	Address
-	// LeftOut is set if the address is only missing from a truncated Endpoints object, so it may still belong to the Service.
-	LeftOut bool
 }
 
-func (x AddressRemoved) String() string {
-	if x.LeftOut {
-		return x.says("was left out of the truncated Endpoints")
-	}
-	return x.says("removed")
-}
+func (x AddressRemoved) String() string { return x.says("removed") }
 
 // AddressFollowedPod means that the readiness of an address changed because the readiness of its pod changed.
 type AddressFollowedPod struct {

@@ -134,8 +134,7 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 	l.Note(r, incident.Entry{Kind: incident.AddressReturned, Time: t, Service: x.Service})
 }
 
-// addressGone handles an unready address that is no longer listed. Either the address left the Service, or truncated Endpoints
-// omit it. Incidents stop waiting for the address.
+// addressGone handles an unready address that is no longer listed. Incidents stop waiting for the address.
 func (l *services) addressGone(x transition.AddressRemoved) {
 	a := l.addresses[incident.OpenAddress(x.Address)]
 	if a == nil || a.notReady == nil {
@@ -144,12 +143,8 @@ func (l *services) addressGone(x transition.AddressRemoved) {
 	r := a.record.Root()
 	a.notReady, a.changed = nil, x.Time
 	r.Recovers(incident.OpenAddress(x.Address), x.Time)
-	kind := incident.AddressLeftOut
-	if !x.LeftOut {
-		kind = incident.AddressRemoved
-		l.pods.podGone(podKey{x.Namespace, x.Pod.Name}, x.Time)
-	}
-	l.Note(r, incident.Entry{Kind: kind, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
+	l.pods.podGone(podKey{x.Namespace, x.Pod.Name}, x.Time)
+	l.Note(r, incident.Entry{Kind: incident.AddressRemoved, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
 }
 
 // addressReadded counts a stale re-add of an address, which moveReadds later adds to an incident.

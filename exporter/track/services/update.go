@@ -63,18 +63,13 @@ func (q *facts) isBaseline(s *service, k event.Kind, t time.Time) bool {
 // countChange counts the change of one address.
 func (x *clients) countChange(u *update, a changed) {
 	from, to := a.was, a.state
-	// Truncated Endpoints omit addresses. So an address that appears is not necessarily new, and an address that
+	// Truncated Endpoints omit addresses. So an address that appears is not necessarily new, and a ready address that
 	// disappears can still exist.
-	if u.quiet || from == absent && u.wasTruncated {
+	isTruncated := u.source != nil && u.source.truncated
+	if u.quiet || from == absent && u.wasTruncated || from == ready && to == absent && isTruncated {
 		return
 	}
 	when, named := at(u.at), transition.Address{Service: u.name, ID: a.id, IP: a.ip(), Pod: x.pods.Named(a.id)}
-	if to == absent && u.source != nil && u.source.truncated {
-		if from == notReady {
-			x.reportOf(u.service, a.id, transition.AddressRemoved{At: when, Address: named, LeftOut: true})
-		}
-		return
-	}
 	switch {
 	case from.stays() != to.stays():
 	case to == ready:
