@@ -47,7 +47,7 @@ func newTerminal(out io.Writer) *terminal {
 
 func (t *terminal) transition(x transition.Transition) {
 	switch x := x.(type) {
-	case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.StaleReadd, transition.GracePeriodKnown:
+	case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.ConsumerMistake, transition.GracePeriodKnown:
 		return
 	case transition.HeartbeatLate:
 		if x.Silence <= renewInterval {

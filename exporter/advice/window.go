@@ -14,6 +14,8 @@ import (
 // client collects the updates of a batch.
 type Window struct {
 	Length phrase.Seconds `json:"seconds"`
+	// Bounces is the number of addresses that the client would have put back and removed again.
+	Bounces int `json:"bounces"`
 	// StaleReadds is the number of addresses that the client would have put back although their container was being
 	// replaced.
 	StaleReadds int `json:"stale_readds"`
@@ -39,11 +41,14 @@ func (w *Windows) Of(length time.Duration) *Window {
 // batchPeriods names the kube-controller-manager flags that batch EndpointSlice and Endpoints updates.
 const batchPeriods = "--endpointslice-updates-batch-period and --endpoint-updates-batch-period"
 
+// mistakes returns how many addresses the client would have put back by mistake.
+func (w Window) mistakes() int { return max(w.Bounces, w.StaleReadds) }
+
 // windowRemedy returns the second half of the remedy for in-place updates. It describes the mistakes of clients, and
 // whether batching prevents them. The windows must be sorted by Length.
 func windowRemedy(windows []Window) string {
 	hiding := len(windows) // from this window on, no client makes a mistake
-	for hiding > 0 && windows[hiding-1].StaleReadds == 0 {
+	for hiding > 0 && windows[hiding-1].mistakes() == 0 {
 		hiding--
 	}
 	if hiding == 0 {
@@ -59,8 +64,8 @@ func windowRemedy(windows []Window) string {
 		if w.Length > 0 {
 			with = "with batches of " + w.Length.String()
 		}
-		if w.StaleReadds > 0 {
-			by = append(by, fmt.Sprint(w.StaleReadds, " ", with))
+		if w.mistakes() > 0 {
+			by = append(by, fmt.Sprint(w.mistakes(), " ", with))
 		}
 	}
 	return text + " In this update, clients would have put back addresses that were about to leave again: " + strings.Join(by, ", ") + "."

@@ -154,7 +154,8 @@ func (x *Incident) Figures() (all []string) {
 		if w.Length > 0 {
 			clients = "clients that batch updates for " + w.Length.String()
 		}
-		all = append(all, clients+": "+phrase.Count(w.StaleReadds, "stale re-add", "stale re-adds"))
+		all = append(all, fmt.Sprintf("%s: %s, %s", clients,
+			phrase.Count(w.Bounces, "bounce", "bounces"), phrase.Count(w.StaleReadds, "stale re-add", "stale re-adds")))
 	}
 	return all
 }

@@ -159,15 +159,21 @@ func Windows() [NumWindows]time.Duration {
 	return [...]time.Duration{0, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 }
 
-// StaleReadd means that a hypothetical client that batches endpoint updates would have added an address too early: during
-// an in-place image change, before the new container was ready.
-type StaleReadd struct {
+// ConsumerMistake means that a hypothetical client that batches endpoint updates would have added an address and then
+// removed it again.
+type ConsumerMistake struct {
 	At
 	Address
 	// Window is how long the client collects updates before it applies them.
 	Window time.Duration
+	// Stale is set if the client would have added the address too early: during an in-place image change, before the new
+	// container was ready. Whether it then removes the address is not known yet.
+	Stale bool
 }
 
-func (x StaleReadd) String() string {
-	return x.Service.says("a client that batches updates for %s would have added an address again while its container was being replaced", x.Window)
+func (x ConsumerMistake) String() string {
+	if x.Stale {
+		return x.Service.says("a client that batches updates for %s would have added an address again while its container was being replaced", x.Window)
+	}
+	return x.Service.says("a client that batches updates for %s would have added an address and removed it again", x.Window)
 }

@@ -147,8 +147,15 @@ func (l *services) addressGone(x transition.AddressRemoved) {
 	l.Note(r, incident.Entry{Kind: incident.AddressRemoved, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
 }
 
-// addressReadded counts a stale re-add of an address, which moveReadds later adds to an incident.
-func (l *services) addressReadded(x transition.StaleReadd) {
+// consumerMistaken counts an address that a simulated client put back and removed again, unless it was not lost in an in-place
+// update. It also counts a stale re-add of an address, which moveReadds later adds to an incident.
+func (l *services) consumerMistaken(x transition.ConsumerMistake) {
+	if !x.Stale {
+		if a := l.addresses[incident.OpenAddress(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
+			a.record.Root().Windows.Of(x.Window).Bounces++
+		}
+		return
+	}
 	a := l.address(x.Address)
 	if a.readded.IsZero() {
 		a.readded = x.Time

@@ -246,8 +246,3 @@ func TestAnExitChangesTheReportedIncident(t *testing.T) {
 	want := fmt.Sprintf("%d probe_failed, %d container_exit, %d container_exit", incident.Started, incident.Changed, incident.Ended)
 	equal(t, "notices", strings.Join(heard, ", "), want)
 }
-
-// aNode returns a Ready node from which no heartbeats are expected.
-func aNode(name string) *event.Node {
-	return &event.Node{Meta: event.Meta{UID: event.ParseUID("node/" + name), Name: name}, Ready: &event.Condition{Status: event.StatusTrue, LastTransitionTime: zero}}
-}

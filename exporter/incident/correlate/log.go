@@ -146,8 +146,8 @@ func (l *Log) observeService(x transition.Transition) {
 		}
 	case transition.AddressReady:
 		l.services.addressReady(x.Address, x.Time)
-	case transition.StaleReadd:
-		l.services.addressReadded(x)
+	case transition.ConsumerMistake:
+		l.services.consumerMistaken(x)
 	case transition.OutageStarted:
 		l.services.outageStarted(x)
 	case transition.OutageWaits:

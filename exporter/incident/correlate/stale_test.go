@@ -50,6 +50,7 @@ func TestAnUpgradeInPlaceReportsTheStaleReaddsOfClientsThatBatch(t *testing.T) {
 	equal(t, "each address left once", x.Lost, 3)
 	for i, want := range []advice.Window{{StaleReadds: 2}, {StaleReadds: 2}, {StaleReadds: 1}, {}} {
 		equal(t, "stale re-adds", x.Numbers.Windows[i].StaleReadds, want.StaleReadds)
+		equal(t, "bounces", x.Numbers.Windows[i].Bounces, 0)
 	}
 	at := 0
 	for _, part := range []string{

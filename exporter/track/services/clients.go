@@ -29,8 +29,9 @@ import (
 // the load balancer uses the address again, so a later window does not put it back. kubeflap does not see the load
 // balancer, so it assumes that the tool had removed the address.
 
-// recentFor is the time for which the recent past of an address matters.
-const recentFor = pods.UpdateWindow + time.Second
+// bounceWindow is the maximum length of each part of a bounce: until a client puts back an address that it has removed,
+// and until it then removes the address again.
+const bounceWindow = 2 * time.Minute
 
 // ByWindow holds a count for each of transition.Windows.
 type ByWindow [transition.NumWindows]uint64
@@ -43,7 +44,8 @@ type recent struct {
 	// until is the time until which it matters.
 	until time.Time
 	// left is the time at which the address last stopped being ready. It is 0 if the time is not exact.
-	left event.Moment
+	left    event.Moment
+	clients [transition.NumWindows]turns
 	// ahead is the last change of the address if the corresponding change of the pod has not been seen, or nil.
 	ahead *transition.AddressFollowedPod
 	// updating is set if the address's pod is being updated, and the address has been ready since the update began. readded
@@ -52,13 +54,21 @@ type recent struct {
 	readded  [transition.NumWindows]bool
 }
 
-// recently returns the recent past of an address, to change it. It is forgotten later. Otherwise, data about every address
-// that ever flapped would accumulate.
-func (x *clients) recently(s *service, id event.UID) *recent {
+// turns is what a client did with an address. out is the time at which the client last removed the address, or 0. back
+// is the time at which it then put the address back, or 0.
+type turns struct {
+	out, back event.Moment
+	// waits is set if the address has changed since the client's batch opened. wasReady is set if it was ready before.
+	waits, wasReady bool
+}
+
+// recently returns the recent past of an address, to change it. It is forgotten after the given time. Otherwise, data about
+// every address that ever flapped would accumulate.
+func (x *clients) recently(s *service, id event.UID, after time.Duration) *recent {
 	if s.recent == nil {
 		s.recent = map[event.UID]*recent{}
 	}
-	r, until := s.recent[id], x.watches.Now().Add(recentFor)
+	r, until := s.recent[id], x.watches.Now().Add(after)
 	if r == nil {
 		r = &recent{}
 		s.recent[id] = r
@@ -77,44 +87,73 @@ func (x *clients) recently(s *service, id event.UID) *recent {
 // imageUpdated records that an image of the address's pod was changed in place.
 func (x *clients) imageUpdated(s *service, id event.UID) {
 	if s.current && s.isReady(id, x.readFrom) {
-		r := x.recently(s, id)
+		r := x.recently(s, id, pods.UpdateWindow+time.Second)
 		r.updating, r.readded = true, [transition.NumWindows]bool{}
 	}
 }
 
 // noteTurned informs a Service's clients that an address became ready or stopped being ready.
 func (x *clients) noteTurned(s *service, id event.UID, wasReady bool, t time.Time) *recent {
-	r := x.recently(s, id)
+	windows := transition.Windows()
+	r := x.recently(s, id, bounceWindow+windows[len(windows)-1]+time.Second)
 	r.updating = r.updating && !wasReady
-	for i, window := range transition.Windows() {
-		if s.batches[i] {
-			continue
+	for i, window := range windows {
+		if !s.batches[i] {
+			s.batches[i] = true
+			if due := t.Add(window); window > 0 { // settleUpdate closes the others when it has seen the whole event
+				x.watches.Schedule(due, watches.RankServices, func() { x.close(s, i, due) })
+			}
 		}
-		s.batches[i] = true
-		if due := t.Add(window); window > 0 { // settleUpdate closes the others when it has seen the whole event
-			x.watches.Schedule(due, watches.RankServices, func() { x.close(s, i, due) })
+		if c := &r.clients[i]; !c.waits {
+			c.waits, c.wasReady = true, wasReady
 		}
 	}
 	return r
 }
 
-// close applies the open batch of a client, and reports the stale re-adds.
+// close applies the open batch of a client. It reports the bounces, and then the stale re-adds. In a bounce, a client
+// removed an address, put it back, and removed it again.
 func (x *clients) close(s *service, window int, t time.Time) {
 	if !s.batches[window] {
 		return
 	}
 	s.batches[window] = false
-	var stale []event.UID
+	var bounced, stale []event.UID
 	for id, r := range s.recent {
-		if s.current && r.updating && !r.readded[window] && s.isReady(id, x.readFrom) && x.pods.IsBeingUpdated(id, t) {
+		c := &r.clients[window]
+		if !s.current || !c.waits && !r.updating {
+			c.waits = false
+			continue
+		}
+		isReady := s.isReady(id, x.readFrom)
+		if r.updating && isReady && !r.readded[window] && x.pods.IsBeingUpdated(id, t) {
 			r.readded[window] = true
 			stale = append(stale, id)
 		}
+		if c.waits && c.wasReady != isReady && c.turn(isReady, x.watches.Moment(t), x.watches.Moment(t.Add(-bounceWindow))) {
+			bounced = append(bounced, id)
+		}
+		c.waits = false
 	}
 	s.StaleReadds[window] += uint64(len(stale))
-	slices.SortFunc(stale, order)
-	for _, id := range stale {
-		named := transition.Address{Service: s.name, ID: id, Pod: x.pods.Named(id)}
-		x.reportOf(s, id, transition.StaleReadd{At: at(t), Address: named, Window: transition.Windows()[window]})
+	for i, mistaken := range [][]event.UID{bounced, stale} {
+		slices.SortFunc(mistaken, order)
+		for _, id := range mistaken {
+			named := transition.Address{Service: s.name, ID: id, Pod: x.pods.Named(id)}
+			x.reportOf(s, id, transition.ConsumerMistake{At: at(t), Address: named, Window: transition.Windows()[window], Stale: i == 1})
+		}
 	}
+}
+
+// turn applies the change of an address, and reports whether the change is a bounce. In a bounce, the client removes an
+// address that it put back at `oldest` or later.
+func (c *turns) turn(isReady bool, now, oldest event.Moment) (bounced bool) {
+	switch {
+	case !isReady:
+		bounced = c.back != 0 && c.back >= oldest
+		c.out, c.back = now, 0
+	case c.out != 0 && c.out >= oldest:
+		c.back = now
+	}
+	return bounced
 }
