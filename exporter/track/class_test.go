@@ -2,7 +2,6 @@ package track
 
 import (
 	"encoding/json"
-	"maps"
 	"testing"
 	"time"
 
@@ -146,39 +145,6 @@ func TestOutagesOfAnEarlierProcess(t *testing.T) {
 	restored(func(s *story) { s.at(10).deletes().at(12).rollsOut() }, 100, 200).counted("a rollout", cause.Rollout, 0, 0, 0)
 	restored(func(s *story) { s.at(10).deletes().at(12).rollsOut() }, 100, 320).counted("a rollout that failed", cause.Unplanned, 0, 1, 310*time.Second)
 	restored(func(*story) {}, 400, 800).counted("no outage before: found", cause.Found, 0, 0, 0)
-}
-
-// TestServicesWithoutReadyAddressesAtTheStart lists the Deployments after the Services and their addresses.
-func TestServicesWithoutReadyAddressesAtTheStart(t *testing.T) {
-	s := newStory(t, grace40)
-	external := aService("external", false)
-	external.Type = "ExternalName"
-	for k, objects := range map[event.Kind][]event.Object{
-		event.KindService:       {aService("web", true), aService("other", true), aService("up", true), external},
-		event.KindEndpointSlice: {slice("a", "up", "up-1"), slice("b", "other", "-other-1")},
-	} {
-		s.lists(k, objects...)
-	}
-	found := func() map[string]cause.Class {
-		all := map[string]cause.Class{}
-		for _, x := range s.OutageStarts(s.now, nil) {
-			if !x.Start.IsZero() {
-				all[x.Name] = x.Class
-			}
-		}
-		return all
-	}
-	want := map[string]cause.Class{"web": cause.Found, "other": cause.Found}
-	if got := found(); !maps.Equal(got, want) {
-		t.Errorf("without Deployments: got %v, want %v", got, want)
-	}
-	s.at(2).lists(event.KindDeployment, aWorkload(event.KindDeployment, "web", 0))
-	want["web"] = cause.ScaledToZero
-	if got := found(); !maps.Equal(got, want) {
-		t.Errorf("with a Deployment that wants no pods: got %v, want %v", got, want)
-	}
-	s.at(400)
-	s.counted("found", cause.ScaledToZero, 0, 0, 0)
 }
 
 // TestCountersThatGoOnBeginAgain checks since when the counters of an ongoing outage count after a restart of the counting.
