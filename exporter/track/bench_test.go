@@ -115,6 +115,43 @@ func benchWorkload(i int) *event.Workload {
 	return w
 }
 
+// BenchmarkCollection measures a garbage collection with the state of 1,000 nodes and 30,000 pods in 2,000 Services.
+// Collections make the slowest scrapes.
+func BenchmarkCollection(b *testing.B) {
+	const count, services = 30000, 2000
+	f := New(grace40)
+	var all, slices, endpoints, pods, nodes, leases []event.Object
+	for i := range 1000 {
+		nodes = append(nodes, aNode(fmt.Sprintf("node-%d", i), ready, 0))
+		leases = append(leases, lease(fmt.Sprintf("node-%d", i), 0))
+	}
+	for i := range services {
+		all = append(all, aService(fmt.Sprintf("service-%d", i), true))
+		var names []string
+		for j := range count / services {
+			p := benchPod(i*count/services + j).(*event.Pod)
+			p.UID = id(fmt.Sprintf("pod/workload-%d-%d", i, j))
+			pods, names = append(pods, p), append(names, fmt.Sprintf("workload-%d-%d", i, j))
+		}
+		o := slice(fmt.Sprintf("slice-%d", i), fmt.Sprintf("service-%d", i), names...)
+		eps := handWritten(o.Service)
+		eps.Addresses = o.Addresses
+		slices, endpoints = append(slices, o), append(endpoints, eps)
+	}
+	before := heapInUse()
+	for _, some := range [][]event.Object{nodes, leases, all, pods, endpoints, slices} {
+		listed(f, some[0].Kind(), some...)
+	}
+	f.Advance(zero.Add(time.Minute))
+	size := heapInUse() - before
+	runtime.KeepAlive([][]event.Object{all, slices, endpoints, pods, nodes, leases})
+	for b.Loop() {
+		runtime.GC()
+	}
+	b.ReportMetric(float64(size)/count, "B/pod")
+	runtime.KeepAlive(f)
+}
+
 func BenchmarkBytesPerAddress(b *testing.B) {
 	const services, addresses = 2000, 15
 	bytesPer(b, "address", services*addresses, func(f *Tracker) {
