@@ -28,7 +28,7 @@ const (
 
 func (r *Reader) pod(x encoded) *event.Pod {
 	status := r.fields(x.status)
-	pod := &event.Pod{Meta: r.meta(x.meta), Labels: r.labels(x.meta, metaLabels), Phase: r.text(status[1]), Message: r.text(status[3]), Reason: r.text(status[4]), Nominated: r.text(status[11])}
+	pod := &event.Pod{Meta: r.meta(x.meta), Labels: r.labels(x.meta, metaLabels), Phase: r.text(status[1]), Message: r.text(status[3]), Reason: r.text(status[4])}
 	for number, value := range r.each(x.meta) {
 		switch number {
 		case metaDeletion:

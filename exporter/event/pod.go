@@ -13,8 +13,6 @@ type Pod struct {
 	Phase   string `json:"phase,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Nominated is status.nominatedNodeName, the node on which the scheduler makes room for the pod.
-	Nominated string `json:"nominated,omitempty"`
 	// Unscheduled is the condition PodScheduled if it is False, or nil.
 	Unscheduled *Condition `json:"unscheduled,omitempty"`
 	// DeletionTimestamp is deletionTimestamp, the time at which the grace period for the deletion ends.

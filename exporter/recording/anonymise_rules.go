@@ -30,7 +30,6 @@ var rules = map[string]rule{
 	"Pod.Phase":                 podPhases.orOther,
 	"Pod.Reason":                kubernetesReasons.orOther,
 	"Pod.Message":               evictionMessage,
-	"Pod.Nominated":             nodes,
 	"Pod.DisruptionMessage":     evictionMessage,
 	"Pod.Disruption":            kubernetesReasons.orOther,
 	"Pod.GatesNotReady":         noun("gate"),

@@ -143,16 +143,7 @@ func podStories() []podStory {
 		},
 		{"a preemption", func(b *tracked) {
 			b.pod(10, evicted("PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod"), "-web-2")
-			big := aPod("big", event.StatusFalse, "")
-			big.Node, big.Nominated, big.Phase = "", "node-1", "Pending"
-			b.at(11).is(event.Added, big)
-		}, "pod_evicted", []string{"nominated for node-1: pod shop/big", "higher priority (priorityClassName)"}, []string{"PodDisruptionBudget"}},
-		{"a preemption, and a pod is nominated for another node", func(b *tracked) {
-			b.pod(10, evicted("PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod"), "-web-2")
-			big := aPod("big", event.StatusFalse, "")
-			big.Node, big.Nominated, big.Phase = "", "node-2", "Pending"
-			b.at(11).is(event.Added, big)
-		}, "pod_evicted", []string{"higher priority (priorityClassName)"}, []string{"big"}},
+		}, "pod_evicted", []string{"higher priority (priorityClassName)"}, []string{"PodDisruptionBudget"}},
 		{"relabelled", func(b *tracked) {
 			b.at(5).is(event.Modified, aNode("node-1"))
 			b.pod(10, relabelled("app", "debug"))

@@ -31,9 +31,6 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 	}
 	p.note().removalVersion = x.watches.Version()
 	p.past.removedBecause = Quote((&lossEvidence{before: p, now: o}).why(p.RemovalCause))
-	if p.RemovalCause == cause.PodEvicted && isVictim(o) {
-		p.past.removedBecause = Quote(x.preempted(p, o, t))
-	}
 	if p.past.evictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; p.past.evictedByAPI {
 		x.nodes.PodEvicted(o.Node, t)
 	}

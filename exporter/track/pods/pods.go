@@ -23,7 +23,6 @@ type Pods struct {
 	*facts
 	undecided
 	namespaces
-	preemptions
 
 	// deleted holds the pods that were deleted recently.
 	pods, deleted map[event.UID]*Pod
@@ -79,7 +78,6 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	if changed {
 		x.readyChanged(p, e, o)
 	}
-	x.nominate(o, false, e.Seen)
 	x.set(p, o, e.Seen)
 	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: p.services, Labels: o.Labels}
 }
@@ -88,7 +86,6 @@ func (x *Pods) add(e event.Event, o *event.Pod) (c Change) {
 	p := newPod(o, x.join(o.Namespace))
 	x.pods[p.ID] = p
 	x.set(p, o, e.Seen)
-	x.nominate(o, x.watches.First(e), e.Seen)
 	p.everReady = p.ready == event.StatusTrue
 	if !x.watches.First(e) {
 		c.Workload = x.appear(p, e.Seen)
@@ -132,7 +129,6 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	}
 	x.noteRemovalCause(p, o, e.Seen)
 	x.resolveAllOf(p)
-	delete(x.nominated, p.ID)
 	x.count(p, -1)
 	if p.occupies() {
 		x.nodes.CountPods(p.node.Value(), -1)
