@@ -2,7 +2,8 @@ package pods
 
 import (
 	"bytes"
-	"fmt"
+	"hash/maphash"
+	"slices"
 	"strings"
 	"unique"
 
@@ -28,9 +29,7 @@ type Pod struct {
 	past *past
 	// `services` lists the Services that are known to contain the pod.
 	services *ServiceList
-	// `runs` holds what runs in the first containers, in the order of the spec, and moreRuns in the others.
-	runs     [2]run
-	moreRuns *[]run
+	runs     runs
 	ready    event.Status
 	running  bool
 	// `seen` is set if the pod has been seen since the last list began.
@@ -49,16 +48,14 @@ type template struct {
 	// `begins` is the beginning of the pods' names, up to the last dash. For a pod whose name ends differently, it is the
 	// whole name.
 	begins string
-	images images
+	// images is a hash of the containers' images, in the order of the spec, or 0 if the containers are unknown.
+	images uint64
 	// gated is set if the pods have a readiness gate. Gates can only be set when a pod is created.
 	gated bool
 }
 
 // maxEnd is the longest end of a pod's name that is stored separately. Controllers add 5 random characters, or a number.
 const maxEnd = 8
-
-// images lists the names and images of a pod's containers, in the order of the spec.
-type images string
 
 // past holds what few pods have.
 type past struct {
@@ -97,16 +94,27 @@ func (p *Pod) note() *past {
 	return p.past
 }
 
-// run is what runs in a container.
-type run struct {
-	// id is half of a hash of the container ID. A restart usually changes the container ID.
-	id       uint32
-	restarts int32
+// runs shows which container was replaced or restarted: a hash of its ID and its restarts. If there are more containers than
+// hashes, several containers share one.
+type runs [4]uint32
+
+// seed makes hashes that are compared only with each other.
+var seed = maphash.MakeSeed()
+
+func runsOf(o *event.Pod) (is runs) {
+	for i := range o.Containers {
+		c := &o.Containers[i]
+		is[i%len(is)] ^= uint32(maphash.String(seed, c.ID)) + uint32(c.Restarts)
+	}
+	return is
 }
 
-func runOf(c *event.Container) run { return run{containerID(c.ID), c.Restarts} }
-
-func containerID(id string) uint32 { return uint32(event.Hash(id) >> 32) }
+func imagesOf(o *event.Pod) (sum uint64) {
+	for i := range o.Containers {
+		sum = 31*sum + maphash.String(seed, o.Containers[i].Image)
+	}
+	return sum
+}
 
 // Node returns the name of the pod's node, or "" if there is none.
 func (p *Pod) Node() string { return p.node.Value() }
@@ -165,40 +173,14 @@ func (p *Pod) set(o *event.Pod) {
 	p.seen, p.ready, p.running = true, readyOf(o), o.Phase == "Running"
 	setText(&p.node, o.Node)
 	p.setTemplate(o)
-	if more := len(o.Containers) - len(p.runs); more > 0 && (p.moreRuns == nil || len(*p.moreRuns) != more) {
-		rest := make([]run, more)
-		p.moreRuns = &rest
-	}
-	for i := range o.Containers {
-		*p.run(i) = runOf(&o.Containers[i])
-	}
-}
-
-// run returns what runs in the container with the given index in template.images.
-func (p *Pod) run(i int) *run {
-	if i < len(p.runs) {
-		return &p.runs[i]
-	}
-	return &(*p.moreRuns)[i-len(p.runs)]
-}
-
-// container returns what runs in the container with this name, and its image. It returns nil if there is none.
-func (p *Pod) container(name string) (is *run, image string) {
-	i := 0
-	for line := range strings.Lines(string(p.template.Value().images)) {
-		if of, image, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "="); of == name {
-			return p.run(i), image
-		}
-		i++
-	}
-	return nil, ""
+	p.runs = runsOf(o)
 }
 
 // setTemplate updates what the pod has in common with others.
 func (p *Pod) setTemplate(o *event.Pod) {
-	is, owner := p.template.Value(), ownerOf(o)
-	if is.owner != owner || !is.images.are(o) {
-		is.owner, is.images = owner, imagesOf(o)
+	is, owner, images := p.template.Value(), ownerOf(o), imagesOf(o)
+	if is.owner != owner || is.images != images {
+		is.owner, is.images = owner, images
 		p.template = unique.Make(is)
 	}
 }
@@ -228,53 +210,25 @@ func (p *Pod) namespace() *namespace { return p.template.Value().namespace }
 
 func (p *Pod) owner() owner { return p.template.Value().owner }
 
-func imagesOf(o *event.Pod) images {
-	var all strings.Builder
-	for i := range o.Containers {
-		fmt.Fprintf(&all, "%s=%s\n", o.Containers[i].Name, o.Containers[i].Image)
-	}
-	return images(all.String())
-}
-
-// are reports whether a pod has these images. It is called for each event, so it does not build the list of the pod.
-func (s images) are(o *event.Pod) bool {
-	rest := string(s)
-	for i := range o.Containers {
-		for _, part := range [...]string{o.Containers[i].Name, "=", o.Containers[i].Image, "\n"} {
-			after, found := strings.CutPrefix(rest, part)
-			if !found {
-				return false
-			}
-			rest = after
-		}
-	}
-	return rest == ""
-}
-
 // compareContainers counts in-place updates, and container restarts during which Ready stayed True. It reports whether
-// an image changed. A write that changes several images counts as one update.
+// an image changed. A write that changes several images counts as one update, and one of several restarts as one restart.
 func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedReady bool) (updated bool) {
-	for i := range o.Containers {
-		c := &o.Containers[i]
-		before, image := p.container(c.Name)
-		if before == nil {
-			continue
-		}
-		updated = updated || image != c.Image
-		if *before != runOf(c) {
-			p.note().replaced, p.note().updateDone = true, stayedReady
-			p.past.staleTold = p.past.staleTold && !stayedReady
-		}
-		if c.State == "terminated" && stayedReady && p.was().containerEndedAt == 0 {
-			p.note().containerEndedAt, p.past.staleTold = x.watches.Moment(e.Seen), false
-		}
-		if stayedReady && c.Restarts > before.restarts {
-			p.namespace().SilentRestarts++
+	is := p.template.Value()
+	if is.images == 0 || len(o.Containers) == 0 {
+		return false // the containers are unknown
+	}
+	if p.runs != runsOf(o) {
+		p.note().replaced, p.note().updateDone = true, stayedReady
+		p.past.staleTold = p.past.staleTold && !stayedReady
+		if stayedReady && slices.ContainsFunc(o.Containers, func(c event.Container) bool { return c.Restarts > 0 }) {
+			is.namespace.SilentRestarts++
 			x.found.Add(transition.PodRestartedSilently{At: transition.At{Time: e.Seen}, Pod: p.named()})
 		}
 	}
-	if updated {
-		is := p.template.Value()
+	if stayedReady && p.was().containerEndedAt == 0 && slices.ContainsFunc(o.Containers, func(c event.Container) bool { return c.State == "terminated" }) {
+		p.note().containerEndedAt, p.past.staleTold = x.watches.Moment(e.Seen), false
+	}
+	if updated = is.images != imagesOf(o); updated {
 		*p.note() = past{loss: p.was().loss, updatedAt: x.watches.Moment(e.Seen), containerEndedAt: p.was().containerEndedAt, inRotation: p.IsReady()}
 		is.namespace.InPlaceUpdates++
 		if !is.gated {

@@ -118,9 +118,9 @@ func endsNow(c *lossEvidence) bool {
 // ended reports whether a container has ended, or was replaced since the previous status (see convertStatusToAPIStatus in
 // pkg/kubelet).
 func (c *lossEvidence) ended(i int) bool {
-	now := &c.now.Containers[i]
-	before, _ := c.before.container(now.Name)
-	return now.State == "terminated" || now.State == "waiting" || before != nil && *before != runOf(now)
+	now, place := &c.now.Containers[i], i%len(runs{})
+	replaced := c.before.runs != runs{} && c.before.runs[place] != runsOf(c.now)[place]
+	return now.State == "terminated" || now.State == "waiting" || replaced
 }
 
 func justRestarted(c *lossEvidence) bool {
