@@ -225,7 +225,7 @@ func kept(part any, field string) int {
 	v := reflect.ValueOf(part).Elem()
 	for _, name := range strings.Split(field, ".") {
 		if name != "any" {
-			v = v.FieldByName(name)
+			v = reflect.Indirect(v).FieldByName(name)
 			continue
 		}
 		entries := v.MapRange()

@@ -29,9 +29,9 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 	if eviction != nil {
 		p.RemovalCause = cause.PodEvicted
 	}
-	p.note().removalVersion = x.watches.Version()
-	p.past.removedBecause = Quote((&lossEvidence{before: p, now: o}).why(p.RemovalCause))
-	if p.past.evictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; p.past.evictedByAPI {
+	was := x.note(p)
+	was.removalVersion, was.removedBecause = x.watches.Version(), Quote(x.evidence(p, o, t).why(p.RemovalCause))
+	if was.evictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; was.evictedByAPI {
 		x.nodes.PodEvicted(o.Node, t)
 	}
 	if eviction != nil {
@@ -62,14 +62,14 @@ func (x *Pods) evictedByNode(p *Pod, o *event.Pod, t time.Time) *transition.PodE
 			return nil
 		}
 	}
-	return &transition.PodEvicted{At: transition.At{Time: t}, Pod: p.named(), Status: status, After: after, Tolerates: tolerates}
+	return &transition.PodEvicted{At: transition.At{Time: t}, Pod: x.named(p), Status: status, After: after, Tolerates: tolerates}
 }
 
 // EvictedByAPI reports whether the pod was evicted through the Eviction API.
-func (p *Pod) EvictedByAPI() bool { return p.was().evictedByAPI }
+func (x *store) EvictedByAPI(p *Pod) bool { return x.was(p).evictedByAPI }
 
 // RemovedBefore reports whether RemovalCause was decided before the write with a resourceVersion, or whether the order is
 // unknown.
-func (p *Pod) RemovedBefore(version uint64) bool {
-	return version == 0 || p.was().removalVersion < version
+func (x *store) RemovedBefore(p *Pod, version uint64) bool {
+	return version == 0 || x.was(p).removalVersion < version
 }

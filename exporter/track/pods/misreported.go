@@ -2,7 +2,6 @@ package pods
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -46,27 +45,18 @@ func (x *Pods) Misreported(into []Misreported) []Misreported {
 	return into
 }
 
-// readyOnLost counts the Ready pods on lost nodes. It visits all pods if a node has been lost since the previous call.
-// For nodes that were lost earlier, count keeps the counts up to date.
+// readyOnLost counts the Ready pods on lost nodes.
 func (x *Pods) readyOnLost(counts map[Misreported]int) {
-	lost := x.nodes.Lost(x.watches.Now())
-	maps.DeleteFunc(x.onLost, func(node string, _ map[string]int) bool { return !lost[node] })
-	maps.DeleteFunc(lost, func(node string, _ bool) bool { return x.onLost[node] != nil })
-	for node := range lost {
-		x.onLost[node] = map[string]int{}
+	lost := map[uint32]bool{}
+	for node := range x.nodes.Lost(x.watches.Now()) {
+		lost[x.nodeNames.find(node)] = true
 	}
-	if len(lost) > 0 {
-		for _, p := range x.pods {
-			if node := p.node.Value(); p.IsReady() && lost[node] {
-				x.onLost[node][p.namespace().Name]++
-			}
-		}
+	if len(lost) == 0 {
+		return
 	}
-	for _, namespaces := range x.onLost {
-		for name, pods := range namespaces {
-			if pods > 0 {
-				counts[Misreported{Namespace: name, Kind: ReadyOnLostNode}] += pods
-			}
+	for _, p := range x.pods.all() {
+		if p.IsReady() && !p.deleted && lost[p.node] {
+			counts[Misreported{Namespace: x.of(p).namespace.Name, Kind: ReadyOnLostNode}]++
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (x *namespaces) join(name string) *namespace {
 
 // leave removes a pod from its namespace.
 func (x *namespaces) leave(p *Pod, t time.Time) {
-	n := p.namespace()
+	n := x.of(p).namespace
 	delete(n.waiting, p.ID)
 	if n.pods--; n.pods > 0 {
 		return

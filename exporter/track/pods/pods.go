@@ -5,6 +5,7 @@ package pods
 import (
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -16,6 +17,7 @@ type facts struct {
 	watches *watches.Watches
 	found   *transition.List
 	nodes   *nodes.Nodes
+	store
 }
 
 // Pods holds a cluster's pods.
@@ -24,23 +26,17 @@ type Pods struct {
 	undecided
 	namespaces
 
-	// deleted holds the pods that were deleted recently.
-	pods, deleted map[event.UID]*Pod
 	// appeared holds the recent appearances of pods, by workload.
 	appeared map[event.WorkloadName][]appearance
-	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
-	// readyOnLost was last called.
-	onLost map[string]map[string]int
 }
 
 // New returns an empty tracker of pods. The tracker calls `resolved` when the cause of a readiness loss has been
 // determined.
 func New(watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, resolved func(*ReadinessLoss)) *Pods {
-	f := &facts{watches, found, nodes}
+	f := &facts{watches, found, nodes, newStore()}
 	return &Pods{
 		facts: f, undecided: undecided{f, resolved, map[string]map[*ReadinessLoss]bool{}}, namespaces: namespaces{f, map[string]*namespace{}},
-		pods: map[event.UID]*Pod{}, deleted: map[event.UID]*Pod{}, appeared: map[event.WorkloadName][]appearance{},
-		onLost: map[string]map[string]int{},
+		appeared: map[event.WorkloadName][]appearance{},
 	}
 }
 
@@ -53,7 +49,7 @@ type Change struct {
 	// Workload is the workload of a pod that appeared. It is zero if the pod is not new, or if its workload is unknown.
 	Workload event.WorkloadName
 	// Services are the Services that contain the pod. Some may no longer exist.
-	Services *ServiceList
+	Services []Service
 	// Labels holds the pod's labels. It is nil if they are unknown, or if the pod was deleted.
 	Labels map[string]string
 }
@@ -79,12 +75,11 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 		x.readyChanged(p, e, o)
 	}
 	x.set(p, o, e.Seen)
-	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: p.services, Labels: o.Labels}
+	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: x.of(p).services, Labels: o.Labels}
 }
 
 func (x *Pods) add(e event.Event, o *event.Pod) (c Change) {
-	p := newPod(o, x.join(o.Namespace))
-	x.pods[p.ID] = p
+	p := x.newPod(o, x.join(o.Namespace))
 	x.set(p, o, e.Seen)
 	p.everReady = p.ready == event.StatusTrue
 	if !x.watches.First(e) {
@@ -94,30 +89,17 @@ func (x *Pods) add(e event.Event, o *event.Pod) (c Change) {
 }
 
 func (x *Pods) set(p *Pod, o *event.Pod, t time.Time) {
-	node, occupied := p.node, p.occupies()
-	x.count(p, -1)
-	p.set(o)
-	x.count(p, 1)
+	node, occupied := x.Node(p), x.occupies(p)
+	x.update(p, o)
 	x.noteWait(p, o, t)
-	if p.node == node && p.occupies() == occupied {
+	if x.Node(p) == node && x.occupies(p) == occupied {
 		return
 	}
 	if occupied {
-		x.nodes.CountPods(node.Value(), -1)
+		x.nodes.CountPods(node, -1)
 	}
-	if p.occupies() {
-		x.nodes.CountPods(p.node.Value(), 1)
-	}
-}
-
-// count adds the given number to the Ready pods on a lost node. A scrape reads these counts, so it does not visit all
-// pods.
-func (x *Pods) count(p *Pod, by int) {
-	if !p.IsReady() {
-		return
-	}
-	if namespaces := x.onLost[p.node.Value()]; namespaces != nil {
-		namespaces[p.namespace().Name] += by
+	if x.occupies(p) {
+		x.nodes.CountPods(x.Node(p), 1)
 	}
 }
 
@@ -129,19 +111,39 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	}
 	x.noteRemovalCause(p, o, e.Seen)
 	x.resolveAllOf(p)
-	x.count(p, -1)
-	if p.occupies() {
-		x.nodes.CountPods(p.node.Value(), -1)
+	if x.occupies(p) {
+		x.nodes.CountPods(x.Node(p), -1)
 	}
 	x.rememberDeleted(p, e)
 	x.leave(p, e.Seen)
-	return Change{Services: p.services}, true
+	return Change{Services: x.of(p).services}, true
+}
+
+// keepDeletedFor is the time for which the state of a deleted pod is kept, because the pod watch can be ahead of the other
+// watches.
+const keepDeletedFor = 30 * time.Second
+
+// rememberDeleted keeps a deleted pod. Its RemovalCause stays Unknown if the deletion was inferred from a list, because
+// kubeflap then did not see who or what deleted the pod.
+func (x *Pods) rememberDeleted(p *Pod, e event.Event) {
+	if p.RemovalCause == cause.Unknown && !e.IsInferred() {
+		p.RemovalCause = cause.PodDeleted
+	}
+	p.deleted = true
+	id := p.ID
+	x.watches.Schedule(e.Seen.Add(keepDeletedFor), watches.RankForget, func() {
+		if _, deleted := x.Recall(id); deleted {
+			x.forget(id)
+		}
+	})
 }
 
 // Known calls a function for each existing pod. The value reports whether the pod has been seen since the last list began.
 func (x *Pods) Known(do func(event.Meta, *bool)) {
-	for _, p := range x.pods {
-		do(event.Meta{UID: p.ID}, &p.seen)
+	for _, p := range x.pods.all() {
+		if !p.deleted {
+			do(event.Meta{UID: p.ID}, &p.seen)
+		}
 	}
 }
 
@@ -152,14 +154,14 @@ func (x *Pods) IsBeingUpdated(id event.UID, t time.Time) bool {
 	if p == nil {
 		return false
 	}
-	was := p.was()
+	was := x.was(p)
 	return was.updatedAt != 0 && !was.updateDone && t.Sub(x.watches.Time(was.updatedAt)) <= UpdateWindow
 }
 
 // Named returns the name of a pod, even if the pod was deleted recently. The result is zero if the pod is unknown.
 func (x *Pods) Named(id event.UID) transition.Pod {
 	if p, _ := x.Recall(id); p != nil {
-		return p.named()
+		return x.named(p)
 	}
 	return transition.Pod{}
 }

@@ -50,8 +50,8 @@ type ReadinessLoss struct {
 // last loss before the write. version is the resourceVersion of the write, and t is the time at which kubeflap saw it. If
 // no loss is known to precede the write, the pod watch may lag, so LossBefore returns the first one that was seen soon
 // after t. It does not return a loss from which the pod recovered long before t.
-func (p *Pod) LossBefore(version uint64, t time.Time) (found *ReadinessLoss) {
-	for w := p.was().loss; w != nil && (w.Recovered.IsZero() || t.Sub(w.Recovered) <= watches.LagWait); w = w.earlier {
+func (x *store) LossBefore(p *Pod, version uint64, t time.Time) (found *ReadinessLoss) {
+	for w := x.was(p).loss; w != nil && (w.Recovered.IsZero() || t.Sub(w.Recovered) <= watches.LagWait); w = w.earlier {
 		known := w.version > 0 && version > 0
 		if known && w.version < version || !known && w.At.Sub(t) <= evidenceWait {
 			return w
@@ -68,45 +68,47 @@ func (p *Pod) LossBefore(version uint64, t time.Time) (found *ReadinessLoss) {
 func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
-		p.namespace().Unready++
+		x.of(p).namespace.Unready++
 		x.blame(p, e, o)
 	}
 	if p.everReady {
-		change := transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: p.named(), From: from, To: to, Cause: p.lossCause()}
+		change := transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: x.named(p), From: from, To: to, Cause: x.lossCause(p)}
 		if from == event.StatusTrue {
-			change.Why = p.past.loss.why()
+			change.Why = x.was(p).loss.why()
 		}
 		x.report(p, change)
 	}
 	if to == event.StatusTrue {
 		p.everReady = true
 	}
-	if p.ReadyChangedAt = x.watches.Moment(e.Seen); p.past == nil {
+	p.ReadyChangedAt = x.watches.Moment(e.Seen)
+	if x.pasts.find(p.ID) == 0 {
 		return
 	}
-	if p.past.containerEndedAt = 0; to == event.StatusTrue {
-		p.past.updateDone, p.past.readyAgain = p.past.replaced, p.past.replaced
-		if p.past.loss != nil {
-			p.past.loss.Recovered = e.Seen
+	was := x.note(p)
+	if was.containerEndedAt = 0; to == event.StatusTrue {
+		was.updateDone, was.readyAgain = was.replaced, was.replaced
+		if was.loss != nil {
+			was.loss.Recovered = e.Seen
 		}
 	}
 }
 
 func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
-	c := &lossEvidence{before: p, now: o, at: e.Seen, updated: x.watches.Time(p.was().updatedAt)}
+	c, was := x.evidence(p, o, e.Seen), x.note(p)
 	tentative := p.RemovalCause
 	if tentative == cause.Unknown {
 		tentative = c.cause()
 	}
 	w := &ReadinessLoss{Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.ReadyChangedAt), tentative: tentative, version: x.watches.Version()}
-	if w.because = Quote(c.why(tentative)); tentative == p.RemovalCause && p.was().removedBecause != "" {
-		w.because = p.past.removedBecause
+	if w.because = Quote(c.why(tentative)); tentative == p.RemovalCause && was.removedBecause != "" {
+		w.because = was.removedBecause
 	}
 	if o.Ready != nil && !o.Ready.LastTransitionTime.IsZero() {
 		w.since = o.Ready.LastTransitionTime
 	}
 	why, certain := x.causeByNode(w)
-	before := p.was().loss
+	before := was.loss
 	if certain || before != nil && before.tentative != tentative {
 		x.resolveAllOf(p) // a pod's unresolved losses must have the same tentative cause
 	}
@@ -118,7 +120,7 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	if before != nil && e.Seen.Sub(before.At) <= watches.LagWait {
 		w.earlier = before
 	}
-	p.note().loss = w
+	was.loss = w
 }
 
 // observeStale reports for how long Ready was wrongly True after a container had exited or its image had been changed.
@@ -126,7 +128,7 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 // the container is replaced, or while the new container starts. It reports nothing if the pod has been Ready with the new
 // container. The parameter ends is set if a container has just ended.
 func (x *Pods) observeStale(p *Pod, why cause.Cause, ends bool, t time.Time) {
-	was, since := p.was(), time.Time{}
+	was, since := x.note(p), time.Time{}
 	switch {
 	case why == cause.InPlaceUpdate && (was.staleTold || p.ReadyChangedAt > was.updatedAt && was.updateDone),
 		why == cause.ContainerExit && was.staleTold && !ends:
@@ -141,7 +143,7 @@ func (x *Pods) observeStale(p *Pod, why cause.Cause, ends bool, t time.Time) {
 	if since.IsZero() {
 		since = t
 	}
-	p.note().staleTold = true
-	named := transition.Pod{Namespace: p.namespace().Name, Name: p.name()}
+	was.staleTold = true
+	named := transition.Pod{Namespace: x.of(p).namespace.Name, Name: x.name(p)}
 	x.found.Add(transition.PodReadyWasStale{At: transition.At{Time: t}, Pod: named, Stale: t.Sub(since)})
 }

@@ -39,7 +39,7 @@ func (x *Pods) Workload(id event.UID) (w event.WorkloadName, revision string) {
 	if p == nil {
 		return w, ""
 	}
-	o := p.owner()
+	o := x.of(p).owner
 	return o.workload, o.revision
 }
 
@@ -54,7 +54,7 @@ type appearance struct {
 
 // appear notes that a pod appeared, and returns its workload.
 func (x *Pods) appear(p *Pod, t time.Time) event.WorkloadName {
-	is := p.owner()
+	is := x.of(p).owner
 	w, all := is.workload, x.appeared[is.workload]
 	if w == (event.WorkloadName{}) || is.revision == "" {
 		return w

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 	"time"
-	"unique"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -20,7 +19,7 @@ func TestOldRevisionsAreForgotten(t *testing.T) {
 			x.watches.AdvanceTo(due)
 			forget()
 		}
-		x.appear(&Pod{template: unique.Make(template{owner: owner{"ReplicaSet/web", fmt.Sprint(i), w}})}, now)
+		x.appear(&Pod{family: x.families.take(template{owner: owner{"ReplicaSet/web", fmt.Sprint(i), w}})}, now)
 	}
 	if n := len(x.appeared[w]); n != 2 {
 		t.Errorf("%d revisions are kept", n)

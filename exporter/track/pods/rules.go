@@ -11,10 +11,16 @@ import (
 // lossEvidence is the loss of a pod's readiness, with the evidence for its cause.
 type lossEvidence struct {
 	before *Pod
+	was    *past
 	now    *event.Pod
 	at     time.Time
 	// `updated` is the time at which the pod was last updated in place.
 	updated time.Time
+}
+
+func (x *facts) evidence(p *Pod, o *event.Pod, t time.Time) *lossEvidence {
+	was := x.was(p)
+	return &lossEvidence{p, was, o, t, x.watches.Time(was.updatedAt)}
 }
 
 // rule attributes a loss of a pod's readiness to a cause.
@@ -85,7 +91,7 @@ func markedByNodeController(c *lossEvidence) bool {
 const UpdateWindow = 2 * time.Minute
 
 func updatedInPlace(c *lossEvidence) bool {
-	switch before := c.before.was(); {
+	switch before := c.was; {
 	case before.updateDone && containerEnded(c):
 		return false // the update was complete before the container ended
 	case before.readyAgain && (!before.inRotation || !gateNotReady(c)):

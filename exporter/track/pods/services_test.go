@@ -1,30 +1,36 @@
 package pods
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
 
 type service struct{ exists bool }
 
 func (s *service) Exists() bool { return s.exists }
 
 func TestPodThatStaysForgetsTheServicesThatHeldIt(t *testing.T) {
-	p := &Pod{}
+	x := newStore()
+	p := x.newPod(&event.Pod{}, nil)
 	for range 5 {
 		s := &service{true}
-		p.JoinService(&ServiceList{Service: s})
+		x.JoinService(p, s)
 		s.exists = false
 	}
-	if l := p.services; l == nil || l.Rest != nil {
-		t.Error("it remembers more than one Service")
+	if n := len(x.of(p).services); n != 1 {
+		t.Errorf("it remembers %d Services", n)
 	}
 }
 
-func TestPodsShareTheListOfTheirOnlyService(t *testing.T) {
-	alone := &ServiceList{Service: &service{true}}
-	p, q := &Pod{}, &Pod{}
-	p.JoinService(alone)
-	q.JoinService(alone)
-	p.JoinService(alone)
-	if p.services != alone || q.services != alone {
-		t.Error("a list was made for each pod")
+func TestUpdatedPodStaysInItsServices(t *testing.T) {
+	x := newStore()
+	o := &event.Pod{Containers: []event.Container{{Image: "app:1"}}}
+	p := x.newPod(o, nil)
+	x.JoinService(p, &service{true})
+	o.Containers[0].Image = "app:2"
+	x.update(p, o)
+	if n := len(x.of(p).services); n != 1 {
+		t.Errorf("it belongs to %d Services", n)
 	}
 }

@@ -60,7 +60,7 @@ func (q *undecided) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool
 // report counts and reports a change of Ready. A change whose cause is not certain yet is stored until resolve
 // determines the cause.
 func (q *undecided) report(p *Pod, change transition.PodReadyChanged) {
-	if w := p.was().loss; w != nil && w.Undecided {
+	if w := q.was(p).loss; w != nil && w.Undecided {
 		w.changes = append(w.changes, change)
 		return
 	}
@@ -68,7 +68,7 @@ func (q *undecided) report(p *Pod, change transition.PodReadyChanged) {
 }
 
 func (q *undecided) reportNow(p *Pod, change transition.PodReadyChanged) {
-	p.namespace().Transitions[change.To][change.Cause]++
+	q.of(p).namespace.Transitions[change.To][change.Cause]++
 	if change.Cause.OfNode() {
 		change.Trigger, _ = q.nodes.Trigger(change.Node, change.Cause)
 	}
@@ -98,7 +98,7 @@ func (q *undecided) ResolveAll() {
 
 // resolveAllOf resolves the readiness losses of a pod.
 func (q *undecided) resolveAllOf(p *Pod) {
-	if w := p.was().loss; w != nil {
+	if w := q.was(p).loss; w != nil {
 		q.resolve(w)
 	}
 }

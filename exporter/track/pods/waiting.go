@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// keepReadyFor is the time for which a pod without a Service is kept after it became Ready. It is longer than the time
-	// between two questions about an outage.
+	// keepReadyFor is the time for which a pod is kept after it became Ready. It is longer than the time between two questions
+	// about an outage.
 	keepReadyFor = 2 * time.Minute
 	// crashesFor is the time for which a container that exited and runs again must run to count as running.
 	crashesFor = 2 * time.Minute
@@ -27,8 +27,7 @@ const (
 	maxWaiting = 5000
 )
 
-// wait is what a pod waits for. Only the pods that are not Ready have one, and those that have just become Ready and belong to
-// no Service.
+// wait is what a pod waits for. Only the pods that are not Ready have one, and those that have just become Ready.
 type wait struct {
 	pod    *Pod
 	labels map[string]string
@@ -45,10 +44,10 @@ type wait struct {
 // noteWait stores what a pod waits for. A pod with a RemovalCause is leaving: the endpoints controllers remove its addresses
 // permanently.
 func (x *namespaces) noteWait(p *Pod, o *event.Pod, t time.Time) {
-	leaving, waiting := p.RemovalCause != cause.Unknown, p.namespace().waiting
+	leaving, waiting := p.RemovalCause != cause.Unknown, x.of(p).namespace.waiting
 	kind, reason := waitOf(o, leaving)
 	w := waiting[p.ID]
-	if hasEnded(o, leaving) || kind == transition.WaitAddress && (w == nil || p.services != nil) {
+	if hasEnded(o, leaving) || kind == transition.WaitAddress && w == nil {
 		delete(waiting, p.ID)
 		return
 	}
@@ -150,8 +149,8 @@ func (x *Pods) isReady(id event.UID) bool {
 // node.
 func (x *namespaces) now(w *wait) (is transition.Wait, known bool) {
 	now := x.watches.Now()
-	node := w.pod.node.Value()
-	is = transition.Wait{Kind: w.kind, Pod: w.pod.name(), UID: w.pod.ID, Node: node, Reason: w.reason, Since: w.since}
+	node := x.Node(w.pod)
+	is = transition.Wait{Kind: w.kind, Pod: x.name(w.pod), UID: w.pod.ID, Node: node, Reason: w.reason, Since: w.since}
 	if w.kind == transition.WaitCrash && !w.runs.IsZero() && now.Sub(w.runs) > crashesFor {
 		container, _, _ := strings.Cut(w.reason, ":")
 		is.Kind, is.Since, is.Reason = transition.WaitProbe, w.runs, container

@@ -66,11 +66,11 @@ func evictionText(o *event.Pod) string {
 
 // Why returns what the API says about the pod's removal, or about the loss of readiness that explains a write to its
 // address (see LossBefore), if that has the given cause.
-func (p *Pod) Why(is cause.Cause, version uint64, t time.Time) string {
-	if because := p.was().removedBecause; p.RemovalCause == is && because != "" {
+func (x *store) Why(p *Pod, is cause.Cause, version uint64, t time.Time) string {
+	if because := x.was(p).removedBecause; p.RemovalCause == is && because != "" {
 		return because
 	}
-	if w := p.LossBefore(version, t); w != nil && w.Cause == is {
+	if w := x.LossBefore(p, version, t); w != nil && w.Cause == is {
 		return w.why()
 	}
 	return ""
@@ -90,11 +90,11 @@ func (w *ReadinessLoss) why() string {
 // kubelet can report the reason of an eviction after the pod has stopped being Ready (see mergePodStatus in
 // pkg/kubelet/status).
 func (x *Pods) reconsider(p *Pod, o *event.Pod, t time.Time) {
-	w := p.was().loss
+	w := x.was(p).loss
 	if w == nil || !w.Recovered.IsZero() {
 		return
 	}
-	c := &lossEvidence{before: p, now: o, at: t, updated: x.watches.Time(p.was().updatedAt)}
+	c := x.evidence(p, o, t)
 	leaves := p.RemovalCause != cause.Unknown && p.RemovalCause != cause.ContainerExit
 	switch {
 	case w.Cause == cause.ProbeFailed && endsNow(c) && !leaves && !evicted(c) && !updatedInPlace(c):
@@ -120,5 +120,5 @@ func (x *Pods) explain(w *ReadinessLoss, why string, t time.Time) {
 		return
 	}
 	w.Cause = w.tentative
-	x.found.Add(transition.PodLossExplained{At: transition.At{Time: t}, Pod: w.Pod.named(), Cause: w.Cause, Why: Quote(why)})
+	x.found.Add(transition.PodLossExplained{At: transition.At{Time: t}, Pod: x.named(w.Pod), Cause: w.Cause, Why: Quote(why)})
 }

@@ -47,14 +47,14 @@ func (q *losses) explainByEvidence(l *loss) explanation {
 	p, deleted := q.pods.Recall(l.change.ID)
 	var w *pods.ReadinessLoss
 	if p != nil && !l.change.Removed {
-		w = p.LossBefore(l.version, l.change.Time)
+		w = q.pods.LossBefore(p, l.version, l.change.Time)
 	}
 	_, relabelled := l.relabelling()
 	switch {
 	case w != nil && (w.Recovered.IsZero() || l.change.Time.Sub(w.Recovered) <= evidenceWait):
 		// The address is still listed. So the pod's readiness explains the loss better than the pod's departure.
 		return q.explainByPod(l, p, w)
-	case p != nil && p.RemovalCause != cause.Unknown && (deleted || p.RemovedBefore(l.version)):
+	case p != nil && p.RemovalCause != cause.Unknown && (deleted || q.pods.RemovedBefore(p, l.version)):
 		return explanation{cause: p.RemovalCause, certain: true}
 	case relabelled:
 		return explanation{cause: cause.ServiceChanged, certain: true}
@@ -67,7 +67,7 @@ func (q *losses) explainByEvidence(l *loss) explanation {
 		return explanation{cause: q.explainByService(l)}
 	}
 	// The last known state of the pod does not explain the loss. Either the pod is not the cause, or the pod watch lags.
-	why, otherwise := q.explainByService(l), p.Cause()
+	why, otherwise := q.explainByService(l), q.pods.Cause(p)
 	if w != nil {
 		otherwise = w.Cause // the slice watch may lag and show an old state, from which the pod has already recovered
 	}

@@ -31,7 +31,7 @@ func (q *facts) observe(s *service, p *pods.Pod, r *recent, change transition.Ad
 	case p.IsReady() != change.Ready:
 		if after(t) && !s.publish {
 			r.ahead = &change
-			p.JoinService(&s.alone) // so that podTurned is called
+			q.pods.JoinService(p, s) // so that podTurned is called
 		}
 	case after(turned) && t.Sub(turned) <= propagationLimit && q.watches.Live(event.KindPod, turned):
 		change.Delay = t.Sub(turned)
@@ -112,7 +112,7 @@ func (q *facts) podAgrees(s *service, id event.UID, isReady bool) bool {
 	if p == nil || !q.watches.Up(event.KindPod) {
 		return true
 	}
-	if p.JoinService(&s.alone); s.publish {
+	if q.pods.JoinService(p, s); s.publish {
 		return true
 	}
 	return isReady == (p.IsReady() && p.RemovalCause == cause.Unknown)

@@ -116,12 +116,12 @@ func (q *losses) settle(l *loss, why cause.Cause) {
 	}
 	p, _ := q.pods.Recall(c.ID)
 	if p != nil {
-		c.Why = p.Why(why, l.version, c.Time)
+		c.Why = q.pods.Why(p, why, l.version, c.Time)
 	}
 	switch text, ok := l.relabelling(); {
 	case why == cause.ServiceChanged && ok && !q.changedAround(l):
 		c.Relabelled, c.Why = true, text
-	case why == cause.PodEvicted && p != nil && p.EvictedByAPI():
+	case why == cause.PodEvicted && p != nil && q.pods.EvictedByAPI(p):
 		c.Announced = q.nodes.AnnouncedEviction(c.Pod.Node, c.Time)
 	case why == cause.PodEvicted, why == cause.PodDeleted, c.Vanished:
 		c.Announced = q.nodes.Announced(c.Pod.Node, c.Time)

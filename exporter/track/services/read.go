@@ -71,8 +71,8 @@ func (x *Services) ReadyOn(node string) int {
 		x.readyAt, x.readyOn = now, map[string]int{}
 		for _, s := range x.all {
 			for _, a := range s.addresses(x.readFrom) {
-				if p := x.pods.Find(a.id); p != nil && !s.publish && (a.state == ready || p.Cause() == cause.NodeHeartbeatLost) {
-					x.readyOn[p.Node()]++
+				if p := x.pods.Find(a.id); p != nil && !s.publish && (a.state == ready || x.pods.Cause(p) == cause.NodeHeartbeatLost) {
+					x.readyOn[x.pods.Node(p)]++
 				}
 			}
 		}

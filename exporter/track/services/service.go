@@ -68,14 +68,6 @@ type service struct {
 	batches [transition.NumWindows]bool
 	// relist is the current relist of EndpointSlices, or nil.
 	relist *update
-	// `alone` is a list that contains only this Service. Pods that belong to no other Service share this list.
-	alone pods.ServiceList
-}
-
-func newService(name transition.Service, uid event.UID) *service {
-	s := &service{name: name, uid: uid}
-	s.alone.Service = s
-	return s
 }
 
 // Exists reports whether the Service has been seen and has not been deleted.
@@ -111,7 +103,7 @@ func (x *registry) getOrAdd(name transition.Service, owner event.UID) *service {
 	}
 	o := owned{name, owner}
 	if x.all[o] == nil {
-		x.all[o], x.sorted = newService(name, owner), nil
+		x.all[o], x.sorted = &service{name: name, uid: owner}, nil
 	}
 	return x.all[o]
 }
@@ -179,7 +171,7 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 func (x *Services) makeCurrent(old *service, name transition.Service, uid event.UID) *service {
 	s := x.all[owned{name, uid}]
 	if s == nil {
-		s = newService(name, uid)
+		s = &service{name: name, uid: uid}
 	}
 	delete(x.all, owned{name, uid})
 	x.all[owned{name: name}], x.sorted = s, nil

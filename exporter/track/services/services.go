@@ -96,8 +96,8 @@ func New(wanted event.Kind, known []string, watches *watches.Watches, found *tra
 
 // PodChanged handles a pod that was added, changed or deleted.
 func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
-	for l := c.Services; l != nil; l = l.Rest {
-		s := l.Service.(*service)
+	for _, is := range c.Services {
+		s := is.(*service)
 		x.mark(s, t)
 		if c.ReadyChanged {
 			x.podTurned(s, id, c.Ready, t)

@@ -1,0 +1,130 @@
+package pods
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"iter"
+)
+
+// table holds records of one type. Each is found by its key, and has a number. Other records contain the number instead of
+// a pointer, because the garbage collector visits each pointer. A record lives as long as it has users. The number 0 means
+// no record.
+type table[K comparable, R any] struct {
+	keyOf  func(*R) *K
+	hash   func(K) uint32
+	chunks []*chunk[R]
+	// `free` holds the numbers of dropped records. end is the lowest number that was never used.
+	free []uint32
+	end  uint32
+	// slots is a hash table of numbers, with linear probing. An empty slot contains 0. At most three quarters are in use.
+	slots []uint32
+	used  int
+}
+
+// chunk holds some records. A record stays in its place, so that pointers to it are valid while it has users.
+type chunk[R any] struct {
+	records [chunkSize]R
+	users   [chunkSize]uint32
+}
+
+const chunkSize = 256
+
+func newTable[K comparable, R any](keyOf func(*R) *K, hash func(K) uint32) *table[K, R] {
+	return &table[K, R]{keyOf: keyOf, hash: hash, chunks: []*chunk[R]{{}}, end: 1, slots: make([]uint32, 16)}
+}
+
+// at returns the record with a number. For 0, it returns an empty record, which must not be changed.
+func (t *table[K, R]) at(n uint32) *R { return &t.chunks[n/chunkSize].records[n%chunkSize] }
+
+func (t *table[K, R]) users(n uint32) *uint32 { return &t.chunks[n/chunkSize].users[n%chunkSize] }
+
+// all returns all records, in order of their numbers.
+func (t *table[K, R]) all() iter.Seq2[uint32, *R] {
+	return func(yield func(uint32, *R) bool) {
+		for n := uint32(1); n < t.end; n++ {
+			if *t.users(n) > 0 && !yield(n, t.at(n)) {
+				return
+			}
+		}
+	}
+}
+
+// slot returns the slot with the number of a key's record, or the empty slot for it.
+func (t *table[K, R]) slot(k K) uint32 {
+	i := t.home(k)
+	for n := t.slots[i]; n != 0 && *t.keyOf(t.at(n)) != k; n = t.slots[i] {
+		i = t.next(i)
+	}
+	return i
+}
+
+// home returns the first slot for a key, and next the slot after a slot.
+func (t *table[K, R]) home(k K) uint32      { return t.hash(k) & uint32(len(t.slots)-1) }
+func (t *table[K, R]) next(i uint32) uint32 { return (i + 1) & uint32(len(t.slots)-1) }
+
+// find returns the number of a key's record, or 0.
+func (t *table[K, R]) find(k K) uint32 { return t.slots[t.slot(k)] }
+
+// take returns the number of a key's record, which has one more user. If there is no record, take adds an empty one.
+func (t *table[K, R]) take(k K) uint32 {
+	n := t.find(k)
+	if n == 0 {
+		if t.used++; 4*t.used > 3*len(t.slots) {
+			t.grow()
+		}
+		n = t.unused()
+		*t.keyOf(t.at(n)) = k
+		t.slots[t.slot(k)] = n
+	}
+	*t.users(n)++
+	return n
+}
+
+func (t *table[K, R]) unused() (n uint32) {
+	if last := len(t.free) - 1; last >= 0 {
+		n, t.free = t.free[last], t.free[:last]
+		return n
+	}
+	if n = t.end; n%chunkSize == 0 {
+		t.chunks = append(t.chunks, &chunk[R]{})
+	}
+	t.end++
+	return n
+}
+
+func (t *table[K, R]) grow() {
+	t.slots = make([]uint32, 2*len(t.slots))
+	for n, r := range t.all() {
+		t.slots[t.slot(*t.keyOf(r))] = n
+	}
+}
+
+// release ends the use of a record by one user. After the last user, it drops the record.
+func (t *table[K, R]) release(n uint32) {
+	if n == 0 {
+		return
+	}
+	if *t.users(n)--; *t.users(n) > 0 {
+		return
+	}
+	gap := t.slot(*t.keyOf(t.at(n)))
+	t.slots[gap] = 0
+	// Find the following records again: an empty slot ends the search for a key.
+	for i := t.next(gap); t.slots[i] != 0; i = t.next(i) {
+		moves := t.slots[i]
+		t.slots[i] = 0
+		t.slots[t.slot(*t.keyOf(t.at(moves)))] = moves
+	}
+	*t.at(n) = *new(R)
+	t.free, t.used = append(t.free, n), t.used-1
+}
+
+// seed makes hashes that are only compared with each other.
+var seed = maphash.MakeSeed()
+
+func hashText(s string) uint32 { return uint32(maphash.String(seed, s)) }
+
+// hashUID mixes the bytes of a UID. They are random, except in recordings.
+func hashUID(id [16]byte) uint32 {
+	return uint32((binary.LittleEndian.Uint64(id[:]) ^ 31*binary.LittleEndian.Uint64(id[8:])) * 0x9e3779b97f4a7c15 >> 32)
+}
