@@ -40,6 +40,8 @@ type namespace struct {
 	emptied time.Time
 	// waiting holds what the pods wait for.
 	waiting map[event.UID]*wait
+	// appeared holds the recent appearances of pods of known workloads.
+	appeared []appearance
 }
 
 // namespaces holds the namespaces that have pods, or had pods in the last hour.

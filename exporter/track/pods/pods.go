@@ -25,9 +25,6 @@ type Pods struct {
 	*facts
 	undecided
 	namespaces
-
-	// appeared holds the recent appearances of pods, by workload.
-	appeared map[event.WorkloadName][]appearance
 }
 
 // New returns an empty tracker of pods. The tracker calls `resolved` when the cause of a readiness loss has been
@@ -35,8 +32,7 @@ type Pods struct {
 func New(watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, resolved func(*ReadinessLoss)) *Pods {
 	f := &facts{watches, found, nodes, newStore()}
 	return &Pods{
-		facts: f, undecided: undecided{f, resolved, map[string]map[*ReadinessLoss]bool{}}, namespaces: namespaces{f, map[string]*namespace{}},
-		appeared: map[event.WorkloadName][]appearance{},
+		facts: f, undecided: undecided{f, resolved, map[string][]*ReadinessLoss{}}, namespaces: namespaces{f, map[string]*namespace{}},
 	}
 }
 

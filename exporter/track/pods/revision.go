@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // owner is a pod's controller, such as "ReplicaSet/web-5d4", with the workload to which the pod belongs and the revision of
@@ -43,59 +42,49 @@ func (x *Pods) Workload(id event.UID) (w event.WorkloadName, revision string) {
 	return o.workload, o.revision
 }
 
-// appearedFor is the time for which the appearance of a pod is kept.
+// appearedFor is the time for which the appearance of a pod is kept, if other pods of the namespace appear later.
 const appearedFor = 15 * time.Minute
 
 // appearance is the time at which the newest pod of a revision appeared. first is the time of the first of its pods.
 type appearance struct {
+	workload  event.WorkloadName
 	revision  string
 	first, at time.Time
 }
 
 // appear notes that a pod appeared, and returns its workload.
 func (x *Pods) appear(p *Pod, t time.Time) event.WorkloadName {
-	is := x.of(p).owner
-	w, all := is.workload, x.appeared[is.workload]
-	if w == (event.WorkloadName{}) || is.revision == "" {
-		return w
+	is, n := x.of(p).owner, x.of(p).namespace
+	if is.workload == (event.WorkloadName{}) || is.revision == "" {
+		return is.workload
 	}
-	if i := slices.IndexFunc(all, func(a appearance) bool { return a.revision == is.revision }); i >= 0 {
-		all[i].at = t
-		return w
+	if i := slices.IndexFunc(n.appeared, func(a appearance) bool { return a.workload == is.workload && a.revision == is.revision }); i >= 0 {
+		n.appeared[i].at = t
+		return is.workload
 	}
-	if x.appeared[w] = append(all, appearance{is.revision, t, t}); len(all) == 0 {
-		x.watches.Schedule(t.Add(appearedFor), watches.RankForget, func() { x.forgetAppearances(w) })
-	}
-	return w
-}
-
-// forgetAppearances drops the old appearances of a workload's pods, and does so again and again.
-func (x *Pods) forgetAppearances(w event.WorkloadName) {
-	now := x.watches.Now()
-	x.appeared[w] = slices.DeleteFunc(x.appeared[w], func(a appearance) bool { return now.Sub(a.at) >= appearedFor })
-	if len(x.appeared[w]) == 0 {
-		delete(x.appeared, w)
-		return
-	}
-	x.watches.Schedule(now.Add(time.Minute), watches.RankForget, func() { x.forgetAppearances(w) })
+	n.appeared = slices.DeleteFunc(n.appeared, func(a appearance) bool { return t.Sub(a.at) > appearedFor })
+	n.appeared = append(n.appeared, appearance{is.workload, is.revision, t, t})
+	return is.workload
 }
 
 // Appeared returns the times at which the newest pods of a workload appeared, with the given revision and with newer ones.
 // A revision is newer if one of its pods appeared after the first pod of the given revision. A time is zero if there was no
 // such pod recently.
 func (x *Pods) Appeared(w event.WorkloadName, revision string) (same, newer time.Time) {
-	if revision == "" {
+	n := x.byName[w.Namespace]
+	if revision == "" || n == nil {
 		return same, newer
 	}
-	all := x.appeared[w]
-	var is appearance
-	if i := slices.IndexFunc(all, func(a appearance) bool { return a.revision == revision }); i >= 0 {
-		is = all[i]
+	var first time.Time
+	for _, a := range n.appeared {
+		if a.workload == w && a.revision == revision {
+			first, same = a.first, a.at
+		}
 	}
-	for _, a := range all {
-		if a.revision != revision && a.at.After(is.first) && a.at.After(newer) {
+	for _, a := range n.appeared {
+		if a.workload == w && a.revision != revision && a.at.After(first) && a.at.After(newer) {
 			newer = a.at
 		}
 	}
-	return is.at, newer
+	return same, newer
 }

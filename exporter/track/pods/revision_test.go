@@ -12,16 +12,12 @@ import (
 
 func TestOldRevisionsAreForgotten(t *testing.T) {
 	x := New(watches.New(), &transition.List{}, nil, nil)
-	w, now := event.WorkloadName{Kind: "Deployment", Namespace: "shop", Name: "web"}, time.Unix(1772366400, 0)
+	w, n, now := event.WorkloadName{Kind: "Deployment", Namespace: "shop", Name: "web"}, x.join("shop"), time.Unix(1772366400, 0)
 	for i := range 100 {
 		now = now.Add(10 * time.Minute)
-		for due, forget := x.watches.Due(now); forget != nil; due, forget = x.watches.Due(now) {
-			x.watches.AdvanceTo(due)
-			forget()
-		}
-		x.appear(&Pod{family: x.families.take(template{owner: owner{"ReplicaSet/web", fmt.Sprint(i), w}})}, now)
+		x.appear(&Pod{family: x.families.take(template{namespace: n, owner: owner{"ReplicaSet/web", fmt.Sprint(i), w}})}, now)
 	}
-	if n := len(x.appeared[w]); n != 2 {
-		t.Errorf("%d revisions are kept", n)
+	if len(n.appeared) != 2 {
+		t.Errorf("%d revisions are kept", len(n.appeared))
 	}
 }

@@ -19,16 +19,13 @@ type undecided struct {
 	// `resolved` is called when the cause of a readiness loss has been determined. For each pod, it is called in the
 	// order of the losses.
 	resolved func(*ReadinessLoss)
-	// byNode holds the undecided losses, by node.
-	byNode map[string]map[*ReadinessLoss]bool
+	// byNode holds the undecided losses, by node, oldest first.
+	byNode map[string][]*ReadinessLoss
 }
 
 // await adds a loss. A pod can lose readiness again while the cause of its previous loss is not certain.
 func (q *undecided) await(w *ReadinessLoss) {
-	if q.byNode[w.node] == nil {
-		q.byNode[w.node] = map[*ReadinessLoss]bool{}
-	}
-	q.byNode[w.node][w] = true
+	q.byNode[w.node] = append(q.byNode[w.node], w)
 	if w.tentative == cause.ProbeFailed {
 		q.watches.Schedule(w.At.Add(nodeWait), watches.RankPods, func() {
 			if !q.watches.Now().Before(q.watches.LaggingUntil(event.KindNode)) { // otherwise, its event may still come
@@ -78,36 +75,27 @@ func (q *undecided) reportNow(p *Pod, change transition.PodReadyChanged) {
 // NodeReadyChanged handles a change of a node's Ready condition. For each pod of the node, it resolves the readiness
 // losses that now have a certain cause, and older ones.
 func (q *undecided) NodeReadyChanged(node string) {
-	var some []*ReadinessLoss
-	for w := range q.byNode[node] {
+	for _, w := range slices.Clone(q.byNode[node]) {
 		if _, certain := q.causeByNode(w); certain {
-			some = append(some, w)
+			q.resolve(w)
 		}
 	}
-	q.resolveInOrder(some)
 }
 
 // ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
 func (q *undecided) ResolveAll() {
-	var all []*ReadinessLoss
-	for _, some := range q.byNode {
-		all = slices.AppendSeq(all, maps.Keys(some))
+	all := slices.Concat(slices.Collect(maps.Values(q.byNode))...)
+	slices.SortFunc(all, func(a, b *ReadinessLoss) int {
+		return cmp.Or(a.At.Compare(b.At), bytes.Compare(a.Pod.ID[:], b.Pod.ID[:]))
+	})
+	for _, w := range all {
+		q.resolve(w)
 	}
-	q.resolveInOrder(all)
 }
 
 // resolveAllOf resolves the readiness losses of a pod.
 func (q *undecided) resolveAllOf(p *Pod) {
 	if w := q.was(p).loss; w != nil {
-		q.resolve(w)
-	}
-}
-
-func (q *undecided) resolveInOrder(some []*ReadinessLoss) {
-	slices.SortFunc(some, func(a, b *ReadinessLoss) int {
-		return cmp.Or(a.At.Compare(b.At), bytes.Compare(a.Pod.ID[:], b.Pod.ID[:]))
-	})
-	for _, w := range some {
 		q.resolve(w)
 	}
 }
@@ -123,7 +111,9 @@ func (q *undecided) resolve(w *ReadinessLoss) {
 	}
 	w.Cause, _ = q.causeByNode(w)
 	w.Undecided = false
-	if delete(q.byNode[w.node], w); len(q.byNode[w.node]) == 0 {
+	if rest := slices.DeleteFunc(q.byNode[w.node], func(other *ReadinessLoss) bool { return other == w }); len(rest) > 0 {
+		q.byNode[w.node] = rest
+	} else {
 		delete(q.byNode, w.node)
 	}
 	for _, change := range w.changes {
