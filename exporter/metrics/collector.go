@@ -88,15 +88,14 @@ func (c *Collector) Observe(x transition.Transition) {
 
 // snapshot is a copy of the tracker's data. While a scrape writes this copy, the tracker is not locked.
 type snapshot struct {
-	grace       controlplane.Setting
-	source      string
-	nodes       []nodes.Node
-	services    []services.Service
-	outages     []services.OutageStart
-	namespaces  []pods.Namespace
-	misreported []pods.Misreported
-	watches     []watches.Watch
-	standings   ledger.Standings
+	grace      controlplane.Setting
+	source     string
+	nodes      []nodes.Node
+	services   []services.Service
+	outages    []services.OutageStart
+	namespaces []pods.Namespace
+	watches    []watches.Watch
+	standings  ledger.Standings
 }
 
 // snapshot copies the tracker's current data into s. It reuses the memory of s.
@@ -107,7 +106,6 @@ func (c *Collector) snapshot(s *snapshot) {
 	s.services = c.tracker.Services(now, s.services[:0])
 	s.outages = c.tracker.OutageStarts(now, s.outages[:0])
 	s.namespaces = c.tracker.Namespaces(now, s.namespaces[:0])
-	s.misreported = c.tracker.Misreported(now, s.misreported[:0])
 	s.watches = c.tracker.Watches(now, s.watches[:0])
 	s.standings = c.incidents.Standings(now, s.standings)
 }

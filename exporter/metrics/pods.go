@@ -13,9 +13,6 @@ func (c *Collector) podRows() []row {
 	namespace := kind[pods.Namespace]{"pods", func(now *snapshot) []pods.Namespace { return now.namespaces }, func(to *Scrape, x *pods.Namespace) {
 		to.startObject(time.Time{}, x.Name)
 	}}
-	misreported := kind[pods.Misreported]{"misreported", func(now *snapshot) []pods.Misreported { return now.misreported }, func(to *Scrape, x *pods.Misreported) {
-		to.startObject(time.Time{}, x.Namespace)
-	}}
 	c.stale = observed(histogram("kubeflap_pod_stale_ready_seconds",
 		"Time for which a pod's Ready condition stayed True after an in-place image change or a container exit.", always), durationBuckets())
 	return []row{
@@ -40,9 +37,16 @@ func (c *Collector) podRows() []row {
 			"Number of container restarts during which the pod's Ready condition stayed True.", perPodNamespace, "namespace"),
 			func(to *Scrape, x *pods.Namespace) { to.sample(float64(x.SilentRestarts)) }),
 		c.stale,
-		misreported.row(gauge("kubeflap_pods_misreported",
+		namespace.row(gauge("kubeflap_pods_misreported",
 			"Pods whose Ready condition is wrong, by kind. unready_after_recovery: the condition has been False for more than 10 s although the node and all containers are ready. ready_on_lost_node: the condition is True although the node has sent no heartbeat for longer than the grace period.",
 			"per namespace and kind with at least one misreported pod", "namespace", "kind"),
-			func(to *Scrape, x *pods.Misreported) { to.sample(float64(x.Pods), string(x.Kind)) }),
+			func(to *Scrape, x *pods.Namespace) {
+				if x.UnreadyAfterRecovery > 0 {
+					to.sample(float64(x.UnreadyAfterRecovery), "unready_after_recovery")
+				}
+				if x.ReadyOnLostNode > 0 {
+					to.sample(float64(x.ReadyOnLostNode), "ready_on_lost_node")
+				}
+			}),
 	}
 }

@@ -36,12 +36,6 @@ func (t *Tracker) Namespaces(at time.Time, into []pods.Namespace) []pods.Namespa
 	return asOf(t, at, func() []pods.Namespace { return t.pods.Namespaces(into) })
 }
 
-// Misreported appends the namespaces that have pods with a wrong Ready condition to the given slice and returns the
-// extended slice.
-func (t *Tracker) Misreported(at time.Time, into []pods.Misreported) []pods.Misreported {
-	return asOf(t, at, func() []pods.Misreported { return t.pods.Misreported(into) })
-}
-
 // OutageStarts appends the starts of the Services' outages to the given slice and returns the extended slice.
 func (t *Tracker) OutageStarts(at time.Time, into []services.OutageStart) []services.OutageStart {
 	return asOf(t, at, func() []services.OutageStart { return t.services.OutageStarts(into) })

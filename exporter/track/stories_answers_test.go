@@ -88,10 +88,9 @@ func (p *teller) states() map[string][]field {
 		all["node "+x.Name] = fieldsOf(x)
 	}
 	for _, x := range p.Namespaces(p.now, nil) {
-		all["namespace "+x.Name] = fieldsOf(x.Counts)
-	}
-	for _, x := range p.Misreported(p.now, nil) {
-		all[fmt.Sprint("misreported ", x.Kind)] = fieldsOf(x)
+		name := x.Name
+		x.Name = ""
+		all["namespace "+name] = fieldsOf(x)
 	}
 	for _, x := range p.Watches(p.now, nil) {
 		all["watch "+x.Resource.String()] = fieldsOf(x)

@@ -217,16 +217,16 @@ func TestInPlaceUpdates(t *testing.T) {
 		x.Losses[cause.InPlaceUpdate] = 4
 		return []services.Service{x}
 	}
-	web, updates := lost("shop"), pods.Counts{InPlaceUpdates: 4}
+	web, updates := lost("shop"), pods.Namespace{InPlaceUpdates: 4}
 	for _, c := range []struct {
 		name   string
-		n      pods.Counts
+		n      pods.Namespace
 		hit    []services.Service
 		advice string
 	}{
-		{"pods without a gate get one", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4}, web, "give these pods a readiness gate"},
+		{"pods without a gate get one", pods.Namespace{InPlaceUpdates: 4, UngatedUpdates: 4}, web, "give these pods a readiness gate"},
 		{"a gate is turned too late", updates, web, "set their readiness gate to False before"},
-		{"restarts that no Endpoints show", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, "give these pods"},
+		{"restarts that no Endpoints show", pods.Namespace{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, "give these pods"},
 		{"updates that a gate hid", updates, nil, ""},
 		{"losses in another namespace", updates, lost("other"), ""},
 	} {
@@ -235,7 +235,8 @@ func TestInPlaceUpdates(t *testing.T) {
 			want = []string{"warning inplace_updates ... " + c.advice}
 		}
 		check(t, c.name, but(clusterOf(50*s, ok), func(x *cluster) {
-			x.services, x.namespaces = c.hit, []pods.Namespace{{Name: "shop", Counts: c.n}}
+			c.n.Name = "shop"
+			x.services, x.namespaces = c.hit, []pods.Namespace{c.n}
 		}), want...)
 	}
 }

@@ -16,12 +16,7 @@ const keepFor = time.Hour
 
 // Namespace holds the counts of a namespace.
 type Namespace struct {
-	Name string
-	Counts
-}
-
-// Counts holds the counters of a namespace.
-type Counts struct {
+	Name           string
 	InPlaceUpdates uint64
 	// UngatedUpdates counts the in-place updates of pods without a readiness gate.
 	UngatedUpdates uint64
@@ -31,6 +26,10 @@ type Counts struct {
 	// has been determined.
 	Unready     uint64
 	Transitions [3][cause.Count]uint64
+	// UnreadyAfterRecovery counts the pods whose Ready is still False although the node and all containers are ready. The
+	// node controller set Ready to False, and nobody has set it back to True. ReadyOnLostNode counts the pods whose Ready is
+	// True on a node that has sent no heartbeat for longer than the grace period.
+	UnreadyAfterRecovery, ReadyOnLostNode int
 }
 
 // namespace is a namespace that has pods, or had pods in the last hour.
@@ -78,16 +77,36 @@ func (x *namespaces) leave(p *Pod, t time.Time) {
 
 // Namespaces appends namespaces to the given slice, sorted by name, and returns the extended slice. It includes each namespace
 // that has pods, or had pods in the last hour.
-func (x *namespaces) Namespaces(into []Namespace) []Namespace {
+func (x *Pods) Namespaces(into []Namespace) []Namespace {
+	onLost := x.readyOnLost()
 	for _, name := range slices.Sorted(maps.Keys(x.byName)) {
-		into = append(into, x.byName[name].Namespace)
+		is := x.byName[name].Namespace
+		is.UnreadyAfterRecovery, is.ReadyOnLostNode = x.notRestored(name), onLost[name]
+		into = append(into, is)
 	}
 	return into
+}
+
+// readyOnLost counts the Ready pods on lost nodes, by namespace.
+func (x *Pods) readyOnLost() map[string]int {
+	counts, lost := map[string]int{}, map[uint32]bool{}
+	for node := range x.nodes.Lost(x.watches.Now()) {
+		lost[x.nodeNames.find(node)] = true
+	}
+	if len(lost) == 0 {
+		return counts
+	}
+	for _, p := range x.pods.all() {
+		if p.IsReady() && !p.deleted && lost[p.node] {
+			counts[x.of(p).namespace.Name]++
+		}
+	}
+	return counts
 }
 
 // StartCounting sets the counters to zero.
 func (x *namespaces) StartCounting() {
 	for _, n := range x.byName {
-		n.Counts = Counts{}
+		n.Namespace = Namespace{Name: n.Name}
 	}
 }

@@ -94,8 +94,8 @@ func (x *namespaces) Pending(namespace string, by Selector) (ids []event.UID) {
 }
 
 // notRestored counts the pods of a namespace that are not Ready although their nodes, containers and readiness gates are.
-func (x *namespaces) notRestored(n *namespace) (count int) {
-	for _, w := range n.waiting {
+func (x *namespaces) notRestored(namespace string) (count int) {
+	for _, w := range x.waitingIn(namespace) {
 		if w.kind == transition.WaitReady {
 			if _, known := x.now(w); known {
 				count++
