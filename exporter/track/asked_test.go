@@ -71,7 +71,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		"a node":              {node().deleted(aNode("node-1", ready, 0)).deleted(lease("node-1", 0)), ofNodes, []string{"nodes"}},
 		"a node, Lease first": {node().lists(event.KindLease).deleted(aNode("node-1", ready, 0)), ofNodes, []string{"nodes"}},
 		"an unknown node":     {newStory(t, grace40).starts().deleted(aNode("node-1", ready, 0)), ofNodes, []string{"nodes"}},
-		"pods":                {newStory(t, grace40).starts(aPod("web-1", ready), aPod("web-2", ready)).at(10).deleted(aPod("web-1", ready)).at(20).lists(event.KindPod).at(100), ofPods, []string{"pods.used", "families.used", "nodeNames.used", "pasts.used"}},
+		"pods":                {newStory(t, grace40).starts(aPod("web-1", ready), aPod("web-2", ready)).at(10).deleted(aPod("web-1", ready)).at(20).lists(event.KindPod).at(100), ofPods, []string{"pods.live", "families.live", "nodeNames.live", "pasts.live"}},
 		"a Service":           {web().lists(event.KindService).lists(event.KindEndpointSlice), ofServices, []string{"all", "sources"}},
 		"a Service and its successor": {
 			web().added(fresh).deleted(aService("web", true)).added(second).deleted(slice("a", "web", "web-1")).deleted(second, fresh), ofServices, []string{"all", "sources"},

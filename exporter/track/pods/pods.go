@@ -151,7 +151,7 @@ func (x *Pods) IsBeingUpdated(id event.UID, t time.Time) bool {
 		return false
 	}
 	was := x.was(p)
-	return was.updatedAt != 0 && !was.updateDone && t.Sub(x.watches.Time(was.updatedAt)) <= UpdateWindow
+	return was.updatedAt != 0 && !was.updateDone && x.watches.Moment(t)-was.updatedAt <= event.Moment(UpdateWindow)
 }
 
 // Named returns the name of a pod, even if the pod was deleted recently. The result is zero if the pod is unknown.

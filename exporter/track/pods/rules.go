@@ -13,14 +13,11 @@ type lossEvidence struct {
 	before *Pod
 	was    *past
 	now    *event.Pod
-	at     time.Time
-	// `updated` is the time at which the pod was last updated in place.
-	updated time.Time
+	at     event.Moment
 }
 
 func (x *facts) evidence(p *Pod, o *event.Pod, t time.Time) *lossEvidence {
-	was := x.was(p)
-	return &lossEvidence{p, was, o, t, x.watches.Time(was.updatedAt)}
+	return &lossEvidence{p, x.was(p), o, x.watches.Moment(t)}
 }
 
 // rule attributes a loss of a pod's readiness to a cause.
@@ -91,13 +88,13 @@ func markedByNodeController(c *lossEvidence) bool {
 const UpdateWindow = 2 * time.Minute
 
 func updatedInPlace(c *lossEvidence) bool {
-	switch before := c.was; {
-	case before.updateDone && containerEnded(c):
+	switch {
+	case c.was.updateDone && containerEnded(c):
 		return false // the update was complete before the container ended
-	case before.readyAgain && (!before.inRotation || !gateNotReady(c)):
+	case c.was.readyAgain && (!c.was.inRotation || !gateNotReady(c)):
 		return false // only a tool that changes images in rotation may still be changing the gates
 	}
-	return !c.updated.IsZero() && c.at.Sub(c.updated) <= UpdateWindow
+	return c.was.updatedAt != 0 && c.at-c.was.updatedAt <= event.Moment(UpdateWindow)
 }
 
 // gateNotReady reports whether the containers are ready but a readiness gate is not (see GeneratePodReadyCondition in

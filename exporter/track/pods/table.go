@@ -17,8 +17,11 @@ type table[K comparable, R any] struct {
 	free []uint32
 	end  uint32
 	// slots is a hash table of numbers, with linear probing. An empty slot contains 0. At most three quarters are in use.
+	// The slots of dropped records stay in use, because an empty slot would end a search.
 	slots []uint32
 	used  int
+	// live is the number of records.
+	live int
 }
 
 // chunk holds some records. A record stays in its place, so that pointers to it are valid while it has users.
@@ -50,31 +53,28 @@ func (t *table[K, R]) all() iter.Seq2[uint32, *R] {
 }
 
 // slot returns the slot with the number of a key's record, or the empty slot for it.
-func (t *table[K, R]) slot(k K) uint32 {
-	i := t.home(k)
-	for n := t.slots[i]; n != 0 && *t.keyOf(t.at(n)) != k; n = t.slots[i] {
-		i = t.next(i)
+func (t *table[K, R]) slot(k K) *uint32 {
+	for i := t.hash(k); ; i++ {
+		slot := &t.slots[i&uint32(len(t.slots)-1)]
+		if *slot == 0 || *t.keyOf(t.at(*slot)) == k && *t.users(*slot) > 0 {
+			return slot
+		}
 	}
-	return i
 }
 
-// home returns the first slot for a key, and next the slot after a slot.
-func (t *table[K, R]) home(k K) uint32      { return t.hash(k) & uint32(len(t.slots)-1) }
-func (t *table[K, R]) next(i uint32) uint32 { return (i + 1) & uint32(len(t.slots)-1) }
-
 // find returns the number of a key's record, or 0.
-func (t *table[K, R]) find(k K) uint32 { return t.slots[t.slot(k)] }
+func (t *table[K, R]) find(k K) uint32 { return *t.slot(k) }
 
 // take returns the number of a key's record, which has one more user. If there is no record, take adds an empty one.
 func (t *table[K, R]) take(k K) uint32 {
 	n := t.find(k)
 	if n == 0 {
+		t.live++
 		if t.used++; 4*t.used > 3*len(t.slots) {
-			t.grow()
+			t.refill()
 		}
 		n = t.unused()
-		*t.keyOf(t.at(n)) = k
-		t.slots[t.slot(k)] = n
+		*t.keyOf(t.at(n)), *t.slot(k) = k, n
 	}
 	*t.users(n)++
 	return n
@@ -92,10 +92,15 @@ func (t *table[K, R]) unused() (n uint32) {
 	return n
 }
 
-func (t *table[K, R]) grow() {
-	t.slots = make([]uint32, 2*len(t.slots))
+// refill makes the hash table anew, without dropped records.
+func (t *table[K, R]) refill() {
+	size := 16
+	for t.used = t.live; size < 2*t.live; {
+		size *= 2
+	}
+	t.slots = make([]uint32, size)
 	for n, r := range t.all() {
-		t.slots[t.slot(*t.keyOf(r))] = n
+		*t.slot(*t.keyOf(r)) = n
 	}
 }
 
@@ -107,16 +112,8 @@ func (t *table[K, R]) release(n uint32) {
 	if *t.users(n)--; *t.users(n) > 0 {
 		return
 	}
-	gap := t.slot(*t.keyOf(t.at(n)))
-	t.slots[gap] = 0
-	// Find the following records again: an empty slot ends the search for a key.
-	for i := t.next(gap); t.slots[i] != 0; i = t.next(i) {
-		moves := t.slots[i]
-		t.slots[i] = 0
-		t.slots[t.slot(*t.keyOf(t.at(moves)))] = moves
-	}
 	*t.at(n) = *new(R)
-	t.free, t.used = append(t.free, n), t.used-1
+	t.free, t.live = append(t.free, n), t.live-1
 }
 
 // seed makes hashes that are only compared with each other.

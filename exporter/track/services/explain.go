@@ -2,6 +2,7 @@ package services
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -145,10 +146,10 @@ type relabelled struct {
 	why string
 }
 
-// noteLabels compares the labels of a pod that the Service contains with the selector. Labels are nil if they are unknown,
-// or if the pod was deleted. Labels that the previous selector matches have not been changed: then a change of the Service
-// explains what follows. The version is the resourceVersion of the pod, or 0 if it is unknown.
-func (s *service) noteLabels(id event.UID, labels map[string]string, version uint64) {
+// noteLabels compares the labels of a pod with the selector, if the Service contains the pod. Labels are nil if they are
+// unknown, or if the pod was deleted. Labels that the previous selector matches have not been changed: then a change of the
+// Service explains what follows.
+func (q *losses) noteLabels(s *service, id event.UID, labels map[string]string) {
 	why := s.selector.Mismatch(labels)
 	if labels == nil || why == "" {
 		delete(s.relabelled, id)
@@ -157,10 +158,14 @@ func (s *service) noteLabels(id event.UID, labels map[string]string, version uin
 	if _, known := s.relabelled[id]; known || len(s.selectorBefore) > 0 && s.selectorBefore.Mismatch(labels) == "" {
 		return
 	}
+	contains := s.stateOf(id, q.readFrom, nil) != absent || slices.ContainsFunc(q.byAddress[id], func(l *loss) bool { return l.service == s })
+	if !contains {
+		return
+	}
 	if s.relabelled == nil {
 		s.relabelled = map[event.UID]relabelled{}
 	}
-	s.relabelled[id] = relabelled{version, pods.Quote(why)}
+	s.relabelled[id] = relabelled{q.watches.Version(), pods.Quote(why)}
 }
 
 // hasLeft reports whether a pod was relabelled, so that the Service no longer selects it.

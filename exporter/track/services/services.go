@@ -102,7 +102,7 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 		if c.ReadyChanged {
 			x.podTurned(s, id, c.Ready, t)
 		}
-		s.noteLabels(id, c.Labels, x.watches.Version())
+		x.noteLabels(s, id, c.Labels)
 		if c.Updated {
 			x.imageUpdated(s, id)
 		}
