@@ -60,16 +60,13 @@ type past struct {
 	of event.UID
 	// `loss` is the pod's last loss of readiness, or nil.
 	loss *ReadinessLoss
-	// updatedAt is the time at which an image last changed in place. containerEndedAt is the time at which kubeflap first
-	// saw an exited container while Ready was True.
-	updatedAt, containerEndedAt event.Moment
+	// updatedAt is the time at which an image last changed in place. staleSince is the time since which Ready has been True
+	// although an image changed or a container ended, or 0 if kubeflap has reported that.
+	updatedAt, staleSince event.Moment
 	// replaced is set if a container was replaced after the last in-place update. updateDone is set if the pod has been
 	// Ready with the new container. readyAgain is set if Ready turned True with the new container. inRotation is set if
 	// the pod was Ready when the image changed.
 	replaced, updateDone, readyAgain, inRotation bool
-	// staleTold is set if kubeflap has reported for how long Ready was wrong after the last update or the last end of a
-	// container.
-	staleTold bool
 	// removalVersion is the resourceVersion of the write that set RemovalCause, or 0 if it is unknown. removedBecause is
 	// what the API says about this cause. evictedByAPI is set if the pod was evicted through the Eviction API.
 	removalVersion uint64
@@ -123,21 +120,22 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 	if is.images == 0 || len(o.Containers) == 0 {
 		return false // the containers are unknown
 	}
+	some := func(is func(event.Container) bool) bool { return stayedReady && slices.ContainsFunc(o.Containers, is) }
+	ended := some(func(c event.Container) bool { return c.State == "terminated" })
 	if p.runs != runsOf(o) {
-		was := x.note(p)
-		was.replaced, was.updateDone, was.staleTold = true, stayedReady, was.staleTold && !stayedReady
-		if stayedReady && slices.ContainsFunc(o.Containers, func(c event.Container) bool { return c.Restarts > 0 }) {
+		x.note(p).replaced, x.note(p).updateDone = true, stayedReady
+		if some(func(c event.Container) bool { return c.Restarts > 0 }) {
+			ended = true
 			is.namespace.SilentRestarts++
 			x.found.Add(transition.PodRestartedSilently{At: transition.At{Time: e.Seen}, Pod: x.named(p)})
 		}
 	}
-	if stayedReady && x.was(p).containerEndedAt == 0 && slices.ContainsFunc(o.Containers, func(c event.Container) bool { return c.State == "terminated" }) {
-		was := x.note(p)
-		was.containerEndedAt, was.staleTold = x.watches.Moment(e.Seen), false
+	if ended && x.was(p).staleSince == 0 {
+		x.note(p).staleSince = x.watches.Moment(e.Seen)
 	}
 	if updated = is.images != imagesOf(o); updated {
-		was := x.note(p)
-		*was = past{of: p.ID, loss: was.loss, updatedAt: x.watches.Moment(e.Seen), containerEndedAt: was.containerEndedAt, inRotation: p.IsReady()}
+		was, now := x.note(p), x.watches.Moment(e.Seen)
+		*was = past{of: p.ID, loss: was.loss, updatedAt: now, staleSince: now, inRotation: p.IsReady()}
 		is.namespace.InPlaceUpdates++
 		if !is.gated {
 			is.namespace.UngatedUpdates++

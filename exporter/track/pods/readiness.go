@@ -85,8 +85,13 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	if x.pasts.find(p.ID) == 0 {
 		return
 	}
-	was := x.note(p)
-	if was.containerEndedAt = 0; to == event.StatusTrue {
+	if was := x.note(p); to == event.StatusTrue {
+		switch {
+		case was.replaced:
+			was.staleSince = 0
+		case was.staleSince != 0:
+			was.staleSince = p.ReadyChangedAt // the image changed while the pod was not Ready
+		}
 		was.updateDone, was.readyAgain = was.replaced, was.replaced
 		if was.loss != nil {
 			was.loss.Recovered = e.Seen
@@ -125,25 +130,18 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 
 // observeStale reports for how long Ready was wrongly True after a container had exited or its image had been changed.
 // It reports this once for each update and for each end of a container, because the pod can lose readiness again before
-// the container is replaced, or while the new container starts. It reports nothing if the pod has been Ready with the new
-// container. The parameter ends is set if a container has just ended.
+// the container is replaced, or while the new container starts. The parameter ends is set if a container has just ended. What
+// happened longer ago than UpdateWindow has had no effect.
 func (x *Pods) observeStale(p *Pod, why cause.Cause, ends bool, t time.Time) {
-	was, since := x.note(p), time.Time{}
+	now, since := x.watches.Moment(t), x.was(p).staleSince
+	x.note(p).staleSince = 0
+	recent := since != 0 && now-since <= event.Moment(UpdateWindow)
 	switch {
-	case why == cause.InPlaceUpdate && (was.staleTold || p.ReadyChangedAt > was.updatedAt && was.updateDone),
-		why == cause.ContainerExit && was.staleTold && !ends:
-		return
-	case why == cause.InPlaceUpdate:
-		since = x.watches.Time(max(was.updatedAt, p.ReadyChangedAt))
-	case why == cause.ContainerExit:
-		since = x.watches.Time(was.containerEndedAt)
-	default:
+	case why == cause.ContainerExit && ends && !recent:
+		since = now
+	case !recent || why != cause.InPlaceUpdate && why != cause.ContainerExit:
 		return
 	}
-	if since.IsZero() {
-		since = t
-	}
-	was.staleTold = true
 	named := transition.Pod{Namespace: x.of(p).namespace.Name, Name: x.name(p)}
-	x.found.Add(transition.PodReadyWasStale{At: transition.At{Time: t}, Pod: named, Stale: t.Sub(since)})
+	x.found.Add(transition.PodReadyWasStale{At: transition.At{Time: t}, Pod: named, Stale: t.Sub(x.watches.Time(since))})
 }
