@@ -19,10 +19,10 @@ type store struct {
 
 func newStore() store {
 	return store{
-		newTable(func(p *Pod) *event.UID { return &p.ID }, func(id event.UID) uint32 { return hashUID(id) }),
+		newTable(func(p *Pod) *event.UID { return &p.ID }, hashUID),
 		newTable(func(f *family) *template { return &f.template }, func(t template) uint32 { return hashText(t.begins) ^ uint32(t.images) }),
 		newTable(func(s *string) *string { return s }, hashText),
-		newTable(func(w *past) *event.UID { return &w.of }, func(id event.UID) uint32 { return hashUID(id) }),
+		newTable(func(w *past) *event.UID { return &w.of }, hashUID),
 	}
 }
 

@@ -1,9 +1,10 @@
 package pods
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 	"iter"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // table holds records of one type. Each is found by its key, and has a number. Other records contain the number instead of
@@ -121,7 +122,4 @@ var seed = maphash.MakeSeed()
 
 func hashText(s string) uint32 { return uint32(maphash.String(seed, s)) }
 
-// hashUID mixes the bytes of a UID. They are random, except in recordings.
-func hashUID(id [16]byte) uint32 {
-	return uint32((binary.LittleEndian.Uint64(id[:]) ^ 31*binary.LittleEndian.Uint64(id[8:])) * 0x9e3779b97f4a7c15 >> 32)
-}
+func hashUID(id event.UID) uint32 { return uint32(maphash.Bytes(seed, id[:])) }
