@@ -31,11 +31,10 @@ func (x *store) was(p *Pod) *past { return x.pasts.at(x.pasts.find(p.ID)) }
 
 // note returns the pod's past, to change it.
 func (x *store) note(p *Pod) *past {
-	n := x.pasts.find(p.ID)
-	if n == 0 {
-		n = x.pasts.take(p.ID)
+	if n := x.pasts.find(p.ID); n != 0 {
+		return x.pasts.at(n)
 	}
-	return x.pasts.at(n)
+	return x.pasts.at(x.pasts.take(p.ID))
 }
 
 // forget drops a pod.
