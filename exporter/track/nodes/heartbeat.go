@@ -32,9 +32,7 @@ type heartbeat struct {
 	steady steady
 	// addresses is the number of ready addresses on the node when the grace period ended.
 	addresses int
-	// scheduledCheck is the time of the node's next check, or zero if the current interval needs no more checks.
-	scheduledCheck time.Time
-	intervals      window
+	intervals window
 	// clockLeads measures how far the node's clock is ahead of kubeflap's. Each measured value is too small by the
 	// delivery time of a renewal.
 	clockLeads window
@@ -118,7 +116,7 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 		h.previous[0] = time.Time{}
 	}
 	h.current = current{last: t, byNode: byNode, timed: spans || !x.isBlind() && !t.Before(x.liveFrom())}
-	x.scheduleCheck(n)
+	x.expect(x.nextCheck(n))
 }
 
 // sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. If the watch was broken, kubeflap
@@ -200,7 +198,7 @@ func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Conditi
 		// kubeflap may have seen the Lease before the Node.
 		h.last, h.estimated, h.byNode = latest(h.last, e.Seen), h.estimated || e.Seen.After(h.last), event.NodeTime{}
 	}
-	x.scheduleCheck(n)
+	x.expect(x.nextCheck(n))
 	x.noteInterval(n)
 }
 

@@ -102,7 +102,7 @@ func (x *heartbeats) addPending(n *node, p pendingHeartbeat) {
 	p.late, p.missed = h.late, h.missed
 	h.late, h.missed = false, false
 	h.pending = append(h.pending, p)
-	x.scheduleCheck(n)
+	x.expect(x.nextCheck(n))
 }
 
 // endPending counts the pending heartbeats. If the watch delivered them late as a backlog, they count at the times when

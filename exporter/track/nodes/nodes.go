@@ -146,7 +146,6 @@ func (x *Nodes) forget(n *node) {
 	x.endSilence(n, earliest, false)
 	x.found.Add(transition.NodeRemoved{OfNode: n.at(now), Earliest: earliest})
 	x.former.add(n.name, n.departure, now)
-	x.checks.forget(n)
 	x.labelled.replace(n.labels, nil)
 	n.exists = false
 	x.noteInterval(n)
