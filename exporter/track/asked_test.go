@@ -68,8 +68,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		part   func(s *story) any
 		fields []string
 	}{
-		"a node":              {node().deleted(aNode("node-1", ready, 0)).deleted(lease("node-1", 0)), ofNodes, []string{"nodes"}},
-		"a node, Lease first": {node().lists(event.KindLease).deleted(aNode("node-1", ready, 0)), ofNodes, []string{"nodes"}},
+		"a node":              {node().deleted(aNode("node-1", ready, 0)).deleted(lease("node-1", 0)).at(700), ofNodes, []string{"nodes"}},
+		"a node, Lease first": {node().lists(event.KindLease).deleted(aNode("node-1", ready, 0)).at(700), ofNodes, []string{"nodes"}},
 		"an unknown node":     {newStory(t, grace40).starts().deleted(aNode("node-1", ready, 0)), ofNodes, []string{"nodes"}},
 		"pods":                {newStory(t, grace40).starts(aPod("web-1", ready), aPod("web-2", ready)).at(10).deleted(aPod("web-1", ready)).at(20).lists(event.KindPod).at(100), ofPods, []string{"pods.live", "families.live", "nodeNames.live", "pasts.live"}},
 		"a Service":           {web().lists(event.KindService).lists(event.KindEndpointSlice), ofServices, []string{"all", "sources"}},

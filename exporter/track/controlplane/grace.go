@@ -56,15 +56,16 @@ type GracePeriod struct {
 	aks bool
 	// episodes holds the most recent episodes, oldest first.
 	episodes []Episode
-	// intervals counts the nodes by their heartbeat interval.
-	intervals map[time.Duration]int
+	// `nodes` is the number of nodes, and `interval` the longest of their normal heartbeat intervals.
+	nodes    int
+	interval time.Duration
 	// `reported` holds the last reported facts about the grace period.
 	reported transition.GracePeriodKnown
 }
 
 // newGracePeriod returns a GracePeriod. `flag` is the grace period that the user has set, or 0.
 func newGracePeriod(flag time.Duration, w *watches.Watches, found *transition.List) GracePeriod {
-	g := GracePeriod{flag: flag, watches: w, found: found, managers: map[event.UID]event.ControllerManager{}, intervals: map[time.Duration]int{}}
+	g := GracePeriod{flag: flag, watches: w, found: found, managers: map[event.UID]event.ControllerManager{}}
 	g.Setting = g.current()
 	return g
 }
@@ -164,24 +165,10 @@ func (g *GracePeriod) ForgetControllerManager(pod event.UID) {
 	}
 }
 
-// MoveInterval records that a node's heartbeat interval changes from `was` to `is`. The interval of a node that does not
-// exist is 0.
-func (g *GracePeriod) MoveInterval(was, is time.Duration) {
-	if was == is {
-		return
-	}
-	if g.intervals[was]--; g.intervals[was] <= 0 {
-		delete(g.intervals, was)
-	}
-	if is > 0 {
-		g.intervals[is]++
-	}
-	g.changed()
-}
-
-// ListEnded handles the end of a list. The number of nodes may then be known.
-func (g *GracePeriod) ListEnded() {
-	if len(g.intervals) > 0 {
+// SetNodes records the number of nodes and the longest of their normal heartbeat intervals.
+func (g *GracePeriod) SetNodes(nodes int, longest time.Duration) {
+	if g.nodes != nodes || g.interval != longest {
+		g.nodes, g.interval = nodes, longest
 		g.changed()
 	}
 }
@@ -189,19 +176,10 @@ func (g *GracePeriod) ListEnded() {
 // changed determines the grace period again, and adds a transition if the facts about it have changed.
 func (g *GracePeriod) changed() {
 	g.Setting = g.current()
-	longest := time.Duration(0)
-	for every := range g.intervals {
-		longest = max(longest, every)
-	}
 	_, byDefault := g.byManagers()
 	now := transition.GracePeriodKnown{
-		At: transition.At{Time: g.watches.Now()}, Period: g.Period, Interval: longest, Managed: g.IsManaged(), Assumed: g.Source == SourceDefault,
+		At: transition.At{Time: g.watches.Now()}, Period: g.Period, Interval: g.interval, Nodes: g.nodes, Managed: g.IsManaged(), Assumed: g.Source == SourceDefault,
 		Default: cmp.Or(byDefault, defaultOf(g.version)),
-	}
-	if g.watches.IsSynced(event.KindNode) { // the number is incomplete before the end of the first list
-		for _, n := range g.intervals {
-			now.Nodes += n
-		}
 	}
 	if g.reported.At = now.At; !now.Time.IsZero() && now != g.reported {
 		g.reported = now

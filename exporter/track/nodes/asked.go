@@ -5,11 +5,15 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/departure"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // Known reports whether a Node or its Lease has been seen.
-func (x *Nodes) Known(name string) bool { return x.nodes[name] != nil }
+func (x *Nodes) Known(name string) bool {
+	n := x.nodes[name]
+	return n != nil && (n.exists || n.hasLease)
+}
 
 // existing returns a node, or nil if the Node does not exist.
 func existing(all map[string]*node, name string) *node {
@@ -106,6 +110,19 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 		}
 	}
 	return lost
+}
+
+// departureOf returns the departure of a node, even if the Node was deleted recently, and the time to ask it about. What
+// was announced when a Node was deleted counts until its pods are gone.
+func (x *Nodes) departureOf(name string, t time.Time) (*departure.Departure, time.Time) {
+	n := x.nodes[name]
+	switch {
+	case n == nil, !n.exists && t.Sub(n.deleted) > departedFor:
+		return &departure.Departure{}, t
+	case !n.exists && n.deleted.Before(t):
+		return &n.departure, n.deleted
+	}
+	return &n.departure, t
 }
 
 // Announced describes the announcement of the node's removal, drain or reboot that was in effect at t, such as a taint.

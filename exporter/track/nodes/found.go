@@ -20,7 +20,7 @@ const (
 // ListEnded handles the end of a list. After the first lists of Nodes and Leases, it reports the nodes that are already
 // Unknown. Counters exclude these nodes, because kubeflap did not see the change.
 func (x *Nodes) ListEnded(t time.Time) {
-	x.grace.ListEnded()
+	x.noteIntervals()
 	heartbeats := x.watches.IsSynced(event.KindLease) || x.watches.Missing(event.KindLease)
 	if heartbeats && x.watches.IsSynced(event.KindNode) && x.areLeasesKnown() {
 		x.silencesSince = cmp.Or(x.silencesSince, t) // from now on, kubeflap sees all silences

@@ -26,8 +26,6 @@ type heartbeat struct {
 	// `previous` holds the times of the previous heartbeats, newest first. Unknown times are zero. The times cover one
 	// minute, because the API server can delay a write of the node controller for up to a minute.
 	previous [7]time.Time
-	// `every` is the measured interval, or 0 while the node does not exist.
-	every time.Duration
 	// `steady` counts the node's regular status reports while kubeflap has no permission to watch Leases.
 	steady steady
 	// addresses is the number of ready addresses on the node when the grace period ended.
@@ -164,7 +162,7 @@ func (x *heartbeats) statusHeartbeat(n *node, e event.Event, ready *event.Condit
 		return
 	}
 	if h.reports.learn(reported.Sub(h.reported)) {
-		x.noteInterval(n)
+		x.noteIntervals()
 	}
 	h.reported = reported
 	h.controllerRenewTime, h.doubtUntil = h.apiRenewTime, event.NodeTime{}
@@ -199,15 +197,20 @@ func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Conditi
 		h.last, h.estimated, h.byNode = latest(h.last, e.Seen), h.estimated || e.Seen.After(h.last), event.NodeTime{}
 	}
 	x.expect(x.nextCheck(n))
-	x.noteInterval(n)
+	x.noteIntervals()
 }
 
-// noteInterval updates the node's heartbeat interval, which is 0 if the Node does not exist.
-func (x *heartbeats) noteInterval(n *node) {
-	h, was := &n.heartbeat, n.heartbeat.every
-	h.every = 0
-	if n.exists {
-		h.every = h.interval()
+// noteIntervals notes the number of nodes and their longest heartbeat interval. Both are unknown until the end of the first
+// list.
+func (x *heartbeats) noteIntervals() {
+	if !x.watches.IsSynced(event.KindNode) {
+		return
 	}
-	x.grace.MoveInterval(was, h.every)
+	nodes, longest := 0, time.Duration(0)
+	for _, n := range x.nodes {
+		if n.exists {
+			nodes, longest = nodes+1, max(longest, n.heartbeat.interval())
+		}
+	}
+	x.grace.SetNodes(nodes, longest)
 }

@@ -34,7 +34,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	n.hasLease, n.heartbeat.apiRenewTime = true, renewed
 	if l.DurationSeconds != n.heartbeat.leaseSeconds {
 		n.heartbeat.leaseSeconds = l.DurationSeconds
-		x.noteInterval(n)
+		x.noteIntervals()
 	}
 	x.applyRenewTime(n, e, made, renewed)
 }
@@ -69,9 +69,6 @@ func (x *heartbeats) applyRenewTime(n *node, e event.Event, made time.Time, rene
 		h.controllerRenewTime = renewed
 		h.catchUp = x.catchUpAfter(n, e, renewed)
 		x.applyRenewal(n, made, e.Seen, renewed)
-		if !h.lastRenewTime.IsZero() && h.renewals.learn(renewed.Sub(h.lastRenewTime)) {
-			x.noteInterval(n)
-		}
 		n.noteRenewal(e, made, renewed)
 		x.reportCatchUp(n, e.Seen, renewed)
 		if x.watches.Live(event.KindLease, e.Seen) {

@@ -17,8 +17,6 @@ import (
 // Nodes holds a cluster's nodes.
 type Nodes struct {
 	heartbeats
-	// `former` holds the announcements of deleted Nodes.
-	former former
 	// `pods` counts the running pods of each node, except DaemonSet pods and static pods.
 	pods map[string]int
 	// `cordoned` says since when earlier processes saw Nodes cordoned.
@@ -44,8 +42,10 @@ type node struct {
 	boot    uint64
 	kubelet kubelet
 	// `troubled` is the last time at which a heartbeat became late or the node became not Ready.
-	troubled  time.Time
+	troubled time.Time
+	// `departure` is kept for departedFor after the deletion of the Node at `deleted`.
 	departure departure.Departure
+	deleted   time.Time
 	labels    []label
 }
 
@@ -88,7 +88,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 		x.reportReasons(n, e.Seen, o, another && !turned)
 		return turned
 	}
-	n.uid, n.exists, n.created = o.UID, true, e.Seen
+	n.uid, n.exists, n.created, n.departure = o.UID, true, e.Seen, departure.Departure{}
 	n.departure.SetPods(x.pods[o.Name], e.Seen)
 	n.condition = firstCondition(e, o.Ready)
 	n.departure.Note(e, o, true, n.troubled, n.ready == event.StatusTrue)
@@ -145,19 +145,28 @@ func (x *Nodes) forget(n *node) {
 	earliest := x.watches.NotBefore(event.KindNode, now)
 	x.endSilence(n, earliest, false)
 	x.found.Add(transition.NodeRemoved{OfNode: n.at(now), Earliest: earliest})
-	x.former.add(n.name, n.departure, now)
 	x.labelled.replace(n.labels, nil)
 	n.exists = false
-	x.noteInterval(n)
+	x.noteIntervals()
 	var lease heartbeat
 	lease.controllerRenewTime, lease.apiRenewTime = n.heartbeat.controllerRenewTime, n.heartbeat.apiRenewTime
-	lease.leaseSeconds, lease.renewals = n.heartbeat.leaseSeconds, n.heartbeat.renewals
-	*n = node{name: n.name, hasLease: n.hasLease, heartbeat: lease}
+	lease.leaseSeconds = n.heartbeat.leaseSeconds
+	*n = node{name: n.name, hasLease: n.hasLease, heartbeat: lease, departure: n.departure, deleted: now}
+	x.watches.Schedule(now.Add(departedFor), watches.RankForget, func() { x.forgetIfGone(n) })
 	x.forgetIfGone(n)
 }
 
+// departedFor is the time after a Node's deletion for which the announcement of its departure explains the losses of its
+// pods. The pod garbage collector deletes the pods of a deleted Node after about a minute (gcCheckPeriod and
+// quarantineTime in pkg/controller/podgc).
+const departedFor = 10 * time.Minute
+
 func (x *Nodes) forgetIfGone(n *node) {
-	if !n.exists && !n.hasLease {
+	if n.exists || n.hasLease {
+		return
+	}
+	n.heartbeat = heartbeat{}
+	if x.watches.Now().Sub(n.deleted) >= departedFor && x.nodes[n.name] == n {
 		delete(x.nodes, n.name)
 		x.sorted = nil
 	}

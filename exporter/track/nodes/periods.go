@@ -12,12 +12,7 @@ type Periods struct {
 	Count uint64
 	// Time is the total time of the periods.
 	Time time.Duration
-}
-
-// PlannedPeriods counts periods that began after the node's departure had been announced.
-type PlannedPeriods struct {
-	Periods
-	// Since is the time of the first count. It is zero if there is none.
+	// Since is the time of the first count of planned periods. It is zero if there is none.
 	Since time.Time
 }
 
@@ -33,7 +28,7 @@ func (c *Counters) periods(planned bool, t time.Time) *Periods {
 		return &c.Unplanned
 	}
 	c.Planned.Since = cmp.Or(c.Planned.Since, t)
-	return &c.Planned.Periods
+	return &c.Planned
 }
 
 // beginPeriod begins a period at t. The announcement is that of the node's departure, if there was one before.

@@ -37,8 +37,7 @@ type Counters struct {
 	Turned [3]uint64
 	// Planned counts the periods in which the node was not Ready after its departure had been announced. Unplanned counts
 	// all others. Inside this package, both exclude the time since the last change of Ready.
-	Unplanned Periods
-	Planned   PlannedPeriods
+	Unplanned, Planned Periods
 }
 
 // All appends the nodes, sorted by name, to the given slice and returns the extended slice.

@@ -21,21 +21,20 @@ const (
 type rhythms struct {
 	// leaseSeconds is the Lease's leaseDurationSeconds, or 0.
 	leaseSeconds int32
-	// `renewals` and `reports` are the rhythms of Lease renewals and status reports, measured by the node's clock.
-	renewals, reports rhythm
+	// `reports` is the rhythm of status reports, measured by the node's clock.
+	reports rhythm
 }
 
-// interval returns the normal heartbeat interval of a kubelet. It is a quarter of the Lease's duration. If renewals or
-// status reports have a shorter regular interval, `interval` returns that interval (nodeStatusUpdateFrequency).
+// interval returns the normal heartbeat interval of a kubelet. It is a quarter of the Lease's duration, at which a kubelet
+// renews its Lease. If status reports have a shorter regular interval, `interval` returns that interval
+// (nodeStatusUpdateFrequency).
 func (r *rhythms) interval() time.Duration {
 	every := renewInterval
 	if r.leaseSeconds > 0 {
 		every = min(max(time.Duration(r.leaseSeconds)*time.Second/4, shortestInterval), longestInterval)
 	}
-	for _, measured := range [...]*rhythm{&r.renewals, &r.reports} {
-		if known := measured.known(); known > 0 {
-			every = min(every, known)
-		}
+	if known := r.reports.known(); known > 0 {
+		every = min(every, known)
 	}
 	return every
 }
