@@ -172,9 +172,7 @@ func (x *heartbeats) statusHeartbeat(n *node, e event.Event, ready *event.Condit
 		x.reads.WatchShowedReport(e.Seen)
 		x.CountLate(e.Seen)
 	case x.reads.Doubtful() && !h.last.IsZero():
-		// The Lease watch may be late, so earlier heartbeats may arrive after this one.
-		x.addPending(n, pendingHeartbeat{made: e.Seen, seen: e.Seen, report: true})
-		return
+		return // the Lease watch may be late, and the renewals that it then shows say more than this report
 	}
 	x.countHeartbeat(n, e.Seen, e.Seen, reported)
 	n.kubelet.detectStart()

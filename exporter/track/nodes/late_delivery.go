@@ -14,9 +14,9 @@ type delayed struct {
 	// catchUp checks whether a missed heartbeat was delayed by the watch, and not by the node. It is nil if no check is
 	// in progress.
 	catchUp *catchUp
-	// `pending` holds late heartbeats while the reason for their delay is unknown. Either the API server delayed the
+	// `pending` is a late renewal while the reason for its delay is unknown, or nil. Either the API server delayed the
 	// write until etcd was back, or the watch was late. The node's next renewal shows which of the two is true.
-	pending []pendingHeartbeat
+	pending *pendingRenewal
 }
 
 // catchUp tracks the renewals after a missed heartbeat. Their renewTimes can show that the node was not silent, and
@@ -33,17 +33,16 @@ type catchUp struct {
 	intervals window
 }
 
-// pendingHeartbeat is a heartbeat that does not count yet.
-type pendingHeartbeat struct {
-	// `made` is the time at which the node sent the heartbeat, by kubeflap's clock. `seen` is the time at which a watch
-	// showed the heartbeat.
+// pendingRenewal is a renewal that does not count yet.
+type pendingRenewal struct {
+	// `made` is the time at which the node sent the renewal, by kubeflap's clock. `seen` is the time at which the watch
+	// showed it.
 	made, seen time.Time
-	// `late` is set if the interval before this heartbeat was counted as late. `missed` is set if that interval was
-	// counted as missed.
+	// `late` is set if the interval before this renewal was counted as late. `missed` is set if that interval was counted
+	// as missed.
 	late, missed bool
-	// `report` is true for a status report, and false for a Lease renewal. `follows` is set if the watch also delayed
-	// the previous renewal.
-	report, follows bool
+	// `follows` is set if the watch also delayed the previous renewal.
+	follows bool
 }
 
 // estimateMade estimates the time of a renewal by kubeflap's clock. Normally, this is the time at which the watch
@@ -72,65 +71,38 @@ func (x *heartbeats) estimateMade(n *node, seen time.Time, renewed event.NodeTim
 func (x *heartbeats) applyRenewal(n *node, made, seen time.Time, renewed event.NodeTime) {
 	h := &n.heartbeat
 	late, follows := controlplane.IsLate(made, seen), false
-	if last := h.pendingRenewal(); last != nil {
+	if h.pending != nil {
 		interval := h.interval()
-		follows = last.follows || late || renewed.Sub(h.lastRenewTime) <= interval+interval/20
+		follows = h.pending.follows || late || renewed.Sub(h.lastRenewTime) <= interval+interval/20
 		x.endPending(n, follows, seen)
-	} else if !late {
-		x.endPending(n, false, seen)
 	}
 	if !late || h.last.IsZero() {
 		x.countHeartbeat(n, made, seen, renewed)
 		return
 	}
-	x.addPending(n, pendingHeartbeat{made: made, seen: seen, follows: follows})
-}
-
-// pendingRenewal returns the last pending Lease renewal, or nil.
-func (d *delayed) pendingRenewal() *pendingHeartbeat {
-	for i := range slices.Backward(d.pending) {
-		if !d.pending[i].report {
-			return &d.pending[i]
-		}
-	}
-	return nil
-}
-
-// addPending adds a heartbeat to the pending heartbeats. The next interval begins at this heartbeat.
-func (x *heartbeats) addPending(n *node, p pendingHeartbeat) {
-	h := &n.heartbeat
-	p.late, p.missed = h.late, h.missed
-	h.late, h.missed = false, false
-	h.pending = append(h.pending, p)
+	h.pending = &pendingRenewal{made: made, seen: seen, late: h.late, missed: h.missed, follows: follows}
+	h.late, h.missed = false, false // the next interval begins at this renewal
 	x.expect(x.nextCheck(n))
 }
 
-// endPending counts the pending heartbeats. If the watch delivered them late as a backlog, they count at the times when
-// the node sent them. Otherwise, they count at the times when kubeflap saw them. A status report in a backlog ends no
-// interval, because its position among the renewals is unknown.
-func (x *heartbeats) endPending(n *node, backlog bool, t time.Time) {
+// endPending counts the pending renewal. If the watch delivered it late, it counts at the time when the node sent it.
+// Otherwise, it counts at the time when kubeflap saw it.
+func (x *heartbeats) endPending(n *node, byWatch bool, t time.Time) {
 	h := &n.heartbeat
-	pending, late, missed := h.pending, h.late, h.missed
-	if len(pending) == 0 {
-		return
+	p, late, missed := h.pending, h.late, h.missed
+	h.pending, h.late, h.missed = nil, p.late, p.missed
+	sent := p.seen
+	if byWatch {
+		sent = p.made
 	}
-	h.pending, h.late, h.missed = nil, false, false
-	for _, p := range pending {
-		h.late, h.missed = h.late || p.late, h.missed || p.missed
-		switch {
-		case !backlog:
-			x.countHeartbeat(n, p.seen, t, event.NodeTime{})
-		case !p.report:
-			x.countHeartbeat(n, p.made, t, event.NodeTime{})
-		}
-	}
+	x.countHeartbeat(n, sent, t, event.NodeTime{})
 	h.late, h.missed = late, missed // these values belong to the current interval
 }
 
 // lastSeen returns the time at which kubeflap saw the last heartbeat. This heartbeat can be pending.
 func (h *heartbeat) lastSeen() time.Time {
-	if n := len(h.pending); n > 0 {
-		return h.pending[n-1].seen
+	if h.pending != nil {
+		return h.pending.seen
 	}
 	return h.last
 }
