@@ -105,8 +105,7 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 		}
 		x.found.Add(transition.HeartbeatSeen{OfNode: sent, Interval: interval})
 	case h.missed:
-		back := h.sentAt(t, byNode)
-		x.found.Add(transition.HeartbeatsResumed{OfNode: n.foundAt(back, seen)})
+		x.found.Add(transition.HeartbeatsResumed{OfNode: sent})
 	}
 	copy(h.previous[1:], h.previous[:])
 	h.previous[0] = h.last
@@ -115,19 +114,6 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 	}
 	h.current = current{last: t, byNode: byNode, timed: spans || !x.isBlind() && !t.Before(x.liveFrom())}
 	x.expect(x.nextCheck(n))
-}
-
-// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. If the watch was broken, kubeflap
-// may have seen the heartbeat much later than the node sent it. So sentAt uses byNode, the time by the node's clock, if
-// byNode is plausible.
-func (h *heartbeat) sentAt(t time.Time, byNode event.NodeTime) time.Time {
-	if h.estimated || h.byNode.IsZero() || byNode.IsZero() {
-		return t
-	}
-	if sent := h.last.Add(byNode.Sub(h.byNode)); sent.After(h.last) && sent.Before(t) {
-		return sent
-	}
-	return t
 }
 
 // estimateLast estimates the time of the last heartbeat from byClock, a time by the node's clock. It does nothing if
