@@ -70,7 +70,7 @@ func defaultSettings() settings {
 // addPipelineFlags adds the flags of a pipeline.
 func addPipelineFlags(cmd *kingpin.CmdClause) *settings {
 	s := addTrackerFlags(cmd)
-	addFlag(cmd, "incidents.size", "Maximum number of incidents to keep. The oldest are dropped first.", &s.incidents, parseCount).Default("500")
+	addFlag(cmd, "incidents.size", "Maximum number of ended incidents to keep. The oldest are dropped first.", &s.incidents, parseCount).Default("500")
 	return s
 }
 

@@ -40,8 +40,7 @@ const (
 	StatePending State = "pending"
 	// StateRecovered means that everything has recovered, but a new failure would still belong to this incident.
 	StateRecovered State = "recovered"
-	// StateResolved means that the incident is over: everything has stayed recovered, or newer incidents have displaced
-	// this one.
+	// StateResolved means that the incident is over: everything has stayed recovered.
 	StateResolved State = "resolved"
 	// StateWithdrawn means that the incident did not really happen: the heartbeats were on time, but the watch delivered
 	// them late.
@@ -260,8 +259,6 @@ func (n *Notice) String() string {
 		return fmt.Sprintf("incident merged: %s is part of the incident of the %s", n.Incident.What(), n.IntoSubject)
 	case Continued:
 		text += " after a restart of kubeflap"
-	case Dropped:
-		text += " but dropped to make room for newer incidents (--incidents.size)"
 	case Ended, Ongoing:
 		text += " " + n.Incident.Lasting()
 	}
@@ -269,7 +266,7 @@ func (n *Notice) String() string {
 }
 
 // IsLast reports whether no other notice about the incident follows.
-func (n *Notice) IsLast() bool { return n.Kind == Ended || n.Kind == Dropped || n.Kind == Ongoing }
+func (n *Notice) IsLast() bool { return n.Kind == Ended || n.Kind == Ongoing }
 
 // NoticeKind is the kind of change that a Notice reports.
 type NoticeKind uint8
@@ -285,9 +282,6 @@ const (
 	Ended
 	// Merged means that the incident is now part of another incident. Later notices are about that incident.
 	Merged
-	// Dropped means that kubeflap dropped the ongoing incident to make room for newer ones. Its end will not be
-	// reported.
-	Dropped
 	// Ongoing means that the incident was still ongoing after the last transition, at the end of a recording.
 	Ongoing
 	// Continued means that the incident was ongoing before kubeflap restarted, and is still ongoing.

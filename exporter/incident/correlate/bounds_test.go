@@ -27,26 +27,20 @@ func (s *scenario) regainsOne(i int) *scenario {
 	return s.sees(transition.AddressReady{At: s.is(), Address: one(i)})
 }
 
-// TestDisplacedIncidentsAreCounted drops incidents that have ended, and then one that is ongoing.
-func TestDisplacedIncidentsAreCounted(t *testing.T) {
-	s := &scenario{New(2), t, zero}
-	s.at(0).losesOne(0, cause.ProbeFailed).at(1).regainsOne(0)
-	s.at(10).losesOne(1, cause.ProbeFailed).at(11).regainsOne(1)
-	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{})
-	s.at(300).losesOne(2, cause.ProbeFailed).at(301).losesOne(3, cause.ProbeFailed)
-	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{Dropped: 2, DroppedUntil: phrase.Time{Time: zero.Add(11 * time.Second)}})
-	s.at(400).losesOne(4, cause.ProbeFailed)
-	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{Dropped: 3, DroppedUntil: phrase.Time{Time: zero.Add(400 * time.Second)}})
-}
-
-func TestEndedIncidentsMakeRoomForOngoingOnes(t *testing.T) {
+// TestOnlyEndedIncidentsAreDropped checks that the newest ended incidents stay, with all that have not ended.
+func TestOnlyEndedIncidentsAreDropped(t *testing.T) {
 	s := &scenario{New(2), t, zero}
 	s.at(0).losesOne(0, cause.ProbeFailed)
-	s.at(1).losesOne(1, cause.ProbeFailed).at(2).regainsOne(1)
-	s.at(3).losesOne(2, cause.ProbeFailed)
+	for i := range 3 {
+		s.at(10*float64(i+1)).losesOne(i+1, cause.ProbeFailed).at(10*float64(i+1) + 1).regainsOne(i + 1)
+	}
+	equal(t, "incidents before one has ended", len(s.Incidents(s.now)), 4)
+	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{})
+	s.at(300).losesOne(4, cause.ProbeFailed)
 	all := s.Incidents(s.now)
-	equal(t, "incidents", len(all), 2)
+	equal(t, "incidents", len(all), 4)
 	equal(t, "the oldest, which is ongoing", all[1].Subject, "StatefulSet/web-0")
+	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{Dropped: 1, DroppedUntil: phrase.Time{Time: zero.Add(11 * time.Second)}})
 }
 
 func TestAStallOfALargeClusterIsOneIncidentAndPushesOutNoOther(t *testing.T) {
@@ -69,25 +63,6 @@ func TestAStallOfALargeClusterIsOneIncidentAndPushesOutNoOther(t *testing.T) {
 		equal(t, "nodes listed", len(all[0].Nodes), 100)
 		equal(t, "nodes left out", all[0].NodesLeftOut, nodes-100)
 	}
-}
-
-func TestIncidentsOfNodesTakeRoomWhenTheyAreDecided(t *testing.T) {
-	s := newScenario(t).at(0)
-	names := nodesNamed(100)
-	s.beats(names...)
-	for i, name := range names[:12] { // the silences are too far apart for a common cause, and too few for an outage that moves from node to node
-		s.at(40+2000*float64(i)).misses(40, name)
-	}
-	equal(t, "incidents while the last is not decided", len(s.Incidents(s.now)), 11)
-	equal(t, "incidents", len(s.Incidents(s.now.Add(seconds(40+1)))), 10)
-}
-
-func TestAWithdrawnIncidentMakesRoom(t *testing.T) {
-	s := &scenario{New(1), t, zero}
-	s.at(0).losesOne(0, cause.ProbeFailed).silent9()
-	equal(t, "incidents while one is not decided", len(s.Incidents(s.now)), 2)
-	s.at(41).inTime("node-0")
-	equal(t, "incidents", len(s.Incidents(s.now)), 1)
 }
 
 func TestManyRolloutsAtOnceAreForgotten(t *testing.T) {
@@ -120,15 +95,6 @@ func (s *scenario) notices() map[string][]incident.NoticeKind {
 		all[n.Incident.Subject] = append(all[n.Incident.Subject], n.Kind)
 	}
 	return all
-}
-
-func TestADroppedIncidentHasANotice(t *testing.T) {
-	s := &scenario{New(1), t, zero}
-	s.at(0).losesOne(0, cause.ProbeFailed).at(1).notices()
-	s.at(10).losesOne(1, cause.ProbeFailed).at(11)
-	equal(t, "reported", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]incident.NoticeKind{"StatefulSet/web-0": {incident.Dropped}, "StatefulSet/web-1": {incident.Started}}))
-	s.at(20).regainsOne(1).at(30).losesOne(2, cause.ProbeFailed).at(31)
-	equal(t, "of a recovered incident", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]incident.NoticeKind{"StatefulSet/web-1": {incident.Ended}, "StatefulSet/web-2": {incident.Started}}))
 }
 
 func TestAMergedIncidentHasANotice(t *testing.T) {

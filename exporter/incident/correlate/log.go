@@ -23,7 +23,7 @@ type Log struct {
 	services *services
 }
 
-// New returns an empty log that keeps at most size incidents. Newer incidents displace older ones.
+// New returns an empty log that keeps at most size incidents that have ended. Newer incidents displace older ones.
 func New(size int) *Log {
 	l := &Log{}
 	l.ledger = ledger.New(size, func(t time.Time) {

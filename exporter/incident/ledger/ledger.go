@@ -59,8 +59,8 @@ type Ledger struct {
 	displaced incident.Displaced
 }
 
-// New returns an empty ledger that keeps the newest incidents. The parameter size limits their number. Every minute, the
-// ledger calls sweep to free what incidents no longer need.
+// New returns an empty ledger that keeps the newest incidents. The parameter size limits the number of those that have ended
+// for good. Every minute, the ledger calls sweep to free what incidents no longer need.
 func New(size int, sweep func(t time.Time)) *Ledger {
 	l := &Ledger{size: max(size, 1), sweep: sweep, active: map[string]*Record{}, resolved: map[incident.Resolution]uint64{}}
 	l.reviews = NewTimer("review", l.review)
@@ -135,10 +135,6 @@ func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record 
 	if beginsHarmless(x.Cause) {
 		return r
 	}
-	if x.Kind == incident.KindNode {
-		r.mergeableUntil = t.Add(l.Silences.Settings.CommonCauseWindow())
-		l.Timers.Schedule(&r.timer, r.mergeableUntil)
-	}
 	l.Show(r)
 	return r
 }
@@ -150,7 +146,7 @@ func (l *Ledger) Merge(nodes []*Record, x incident.Subject, t time.Time) *Record
 	if into == nil {
 		into, nodes = nodes[0], nodes[1:]
 		delete(l.active, into.Key())
-		into.Subject, into.mergeableUntil = x, time.Time{}
+		into.Subject = x
 		l.active[x.Key()] = into
 	}
 	for _, r := range nodes {
@@ -160,12 +156,11 @@ func (l *Ledger) Merge(nodes []*Record, x incident.Subject, t time.Time) *Record
 		into.Take(&r.Facts)
 		into.latest = cmp.Or(into.latest, r.latest)
 		l.depart(r, incident.Merged, into)
-		l.Settle(r)
 		l.shown = without(l.shown, r)
+		l.Settle(r)
 		l.Touch(into, r.recovered)
 	}
 	l.Touch(into, t)
-	l.makeRoom()
 	return into
 }
 
@@ -174,17 +169,16 @@ func (l *Ledger) Settle(r *Record) {
 	if r.IsAboutNodes() && !r.Settled && r.into == nil {
 		l.revise(r, r.weigh(l)) // kubeflap forgets the facts after an hour
 	}
-	if r.Shown && !r.Settled && !r.withdrawn && r.into == nil && !r.isOpen() {
+	if r.Shown && !r.Settled && !r.withdrawn && r.into == nil {
 		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}]++
 	}
-	r.Settled, r.mergeableUntil, r.changed = true, time.Time{}, true
-	if !r.isOpen() {
-		r.Trim()
-	}
+	r.Settled, r.changed = true, true
+	r.Trim()
 	l.Timers.Stop(&r.timer)
 	if l.active[r.Key()] == r {
 		delete(l.active, r.Key())
 	}
+	l.makeRoom()
 }
 
 // Touch records a change at t. It also checks whether the incident has recovered.
@@ -225,7 +219,6 @@ func (l *Ledger) WithdrawIfEmpty(r *Record, t time.Time) {
 		r.withdrawn, r.recovered = true, t
 		r.Withdraw()
 		l.Settle(r)
-		l.makeRoom()
 	}
 }
 
@@ -271,10 +264,6 @@ func (l *Ledger) handleTimer(r *Record, t time.Time) {
 			l.Timers.Schedule(&r.timer, at)
 		}
 		return !r.Settled && !at.IsZero() && !at.After(t)
-	}
-	if isDue(r.mergeableUntil) {
-		r.mergeableUntil = time.Time{}
-		l.makeRoom()
 	}
 	if !r.recovered.IsZero() && isDue(r.recovered.Add(Quiet)) {
 		l.Settle(r)

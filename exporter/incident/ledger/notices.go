@@ -82,7 +82,7 @@ func (q *Reader) LastNotices(t time.Time) []incident.Notice {
 		}
 		r.reported.state = incident.StateResolved
 		kind := incident.Ended
-		if r.isOpen() && !r.Settled {
+		if r.isOpen() {
 			kind = incident.Ongoing
 		}
 		all = append(all, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
@@ -90,7 +90,7 @@ func (q *Reader) LastNotices(t time.Time) []incident.Notice {
 	return all
 }
 
-// depart adds a final notice for an incident that was merged or dropped. It adds no notice if the start of the incident
+// depart adds a final notice for an incident that was merged, or was dropped before its end was reported. It adds no notice if the start of the incident
 // has not been reported, or if the end has already been reported. The parameter `into` is the incident into which r was
 // merged, or nil.
 func (l *Ledger) depart(r *Record, kind incident.NoticeKind, into *Record) {

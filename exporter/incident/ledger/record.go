@@ -39,10 +39,7 @@ type Record struct {
 	// The field into is the incident into which this one was merged, or nil.
 	into     *Record
 	reported reported
-	// mergeableUntil is the time until which the incident of a single node can still be merged into a larger one. It
-	// becomes zero at that time, or when the incident ends for good.
-	mergeableUntil time.Time
-	timer          Timer
+	timer    Timer
 	// The flag withdrawn is set if the incident did not really happen: the heartbeats were on time, but the watch
 	// delivered them late.
 	withdrawn bool
@@ -84,9 +81,6 @@ func (r *Record) isOpen() bool { return len(r.Open) > 0 }
 
 func (r *Record) state(t time.Time) incident.State {
 	switch {
-	case r.Settled && r.isOpen():
-		// Newer incidents have displaced this one.
-		return incident.StateResolved
 	case r.Ongoing():
 		return incident.StateOngoing
 	case r.Pending():
