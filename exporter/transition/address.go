@@ -92,6 +92,10 @@ type AddressLost struct {
 	Announced string
 	// Why quotes what the API says about the cause, such as the exit of a container or the reason of an eviction.
 	Why string
+	// Losses is set if the pods are replaced again and again: a rollout replaces each pod only once. It is then the number of
+	// addresses that the Service lost within 10 minutes because pods were deleted, evicted or completed. `Of` is the highest
+	// number of ready addresses in this time.
+	Losses, Of int
 	// Trigger identifies the API write that caused the loss. The number is the same in every kubeflap instance, and 0
 	// if unknown.
 	Trigger uint64
@@ -105,20 +109,6 @@ func (x AddressLost) String() string {
 		return x.says("removed%s%s", causeSuffix(x.Cause), parenthesis(x.Why))
 	}
 	return x.says("is not ready%s%s", causeSuffix(x.Cause), parenthesis(x.Why))
-}
-
-// PodsReplacedAgain means that a Service lost more addresses within 10 minutes than it had, because its pods were deleted,
-// evicted or completed. A rollout replaces each pod only once.
-type PodsReplacedAgain struct {
-	At
-	Address
-	Cause cause.Cause
-	// Losses is the number of losses within 10 minutes, and Of is the highest number of ready addresses in this time.
-	Losses, Of int
-}
-
-func (x PodsReplacedAgain) String() string {
-	return fmt.Sprintf("service %s/%s: %d addresses lost within 10m, of %d: the pods are replaced again and again", x.Namespace, x.Name, x.Losses, x.Of)
 }
 
 // AddressRemoved means that an unready address was removed from the Service.

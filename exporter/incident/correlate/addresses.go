@@ -61,7 +61,10 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 	a.losses++
 	a.changed = incident.Later(a.changed, x.Time)
 	r.Lose(x, x.Announced == "" && (x.Cause.EndsPod() || x.Vanished) && l.nodes.WasDeleted(x.Pod.Node, x.Time))
-	if x.Cause == cause.ManualWrite && !x.Steady || x.Cause == cause.Unknown && !x.Vanished {
+	if x.Losses > 0 {
+		r.Replaced = fmt.Sprintf("the pods were replaced again and again: %s/%s lost %d addresses within 10 minutes, and had at most %d", x.Namespace, x.Name, x.Losses, x.Of)
+	}
+	if x.Losses > 0 || x.Cause == cause.ManualWrite && !x.Steady || x.Cause == cause.Unknown && !x.Vanished {
 		l.Show(r)
 	}
 	l.pods.moveNotes(r, x, a.losses > 1)
@@ -76,17 +79,6 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 	s := l.named(x.Service)
 	s.loss, s.lossAt = r, x.Time
 	l.Touch(r, x.Time)
-}
-
-// podsReplaced shows the incident of a Service whose pods are replaced again and again.
-func (l *services) podsReplaced(x transition.PodsReplacedAgain) {
-	a := l.addresses[incident.OpenAddress(x.Address)]
-	if a == nil || a.record == nil || a.record.Root().Settled {
-		return
-	}
-	r := a.record.Root()
-	r.Replaced = fmt.Sprintf("the pods were replaced again and again: %s lost %d addresses within 10 minutes, and had at most %d", x.Namespace+"/"+x.Name, x.Losses, x.Of)
-	l.Show(r)
 }
 
 // takeOut records whether the incident waits until the address is ready again. An incident waits for an address that

@@ -136,8 +136,6 @@ func (l *Log) observeService(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.AddressLost:
 		l.services.addressLost(x)
-	case transition.PodsReplacedAgain:
-		l.services.podsReplaced(x)
 	case transition.AddressRemoved:
 		l.services.addressGone(x)
 	case transition.AddressAdded:

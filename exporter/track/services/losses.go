@@ -155,8 +155,8 @@ func (q *losses) reportLoss(l *loss) {
 		s.LastLoss, s.LastCause = l.change.Time, l.change.Cause
 	}
 	l.change.Waited = q.watches.Now().Sub(l.change.Time)
+	noteReplaced(l)
 	q.report(s, l.change)
-	q.noteReplaced(l)
 	for _, report := range l.after {
 		report()
 	}
@@ -186,9 +186,9 @@ type replacement struct {
 	owner string
 }
 
-// noteReplaced reports a Service whose pods are replaced again and again. It counts for each owner of pods, because each
+// noteReplaced notes whether the Service's pods are replaced again and again. It counts for each owner of pods, because each
 // rollout of a Deployment replaces the pods of another ReplicaSet. Announced departures of nodes do not count.
-func (q *facts) noteReplaced(l *loss) {
+func noteReplaced(l *loss) {
 	s, c := l.service, &l.change
 	if !c.Cause.EndsPod() || c.Announced != "" {
 		return
@@ -202,6 +202,6 @@ func (q *facts) noteReplaced(l *loss) {
 		}
 	}
 	if losses > most {
-		q.report(s, transition.PodsReplacedAgain{At: c.At, Address: c.Address, Cause: c.Cause, Losses: losses, Of: most})
+		c.Losses, c.Of = losses, most
 	}
 }
