@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // These constants limit the number of evidence entries and timeline spans of an incident. The first and the last ones
@@ -21,6 +22,8 @@ type Span struct {
 	Name  string      `json:"name"`
 	Start time.Time   `json:"start"`
 	End   phrase.Time `json:"end"`
+	// Loss is the loss of the address if the span shows that it is not ready, until it ends. No incident shows it.
+	Loss *transition.AddressLost `json:"-"`
 }
 
 // Track is the row of the timeline to which a Span belongs.
@@ -57,7 +60,7 @@ func (l *Timeline) Begin(track Track, name string, from time.Time) *Span {
 // Close ends a span, unless s is nil. It always returns nil, so that the caller can write s = s.Close(t).
 func (s *Span) Close(t time.Time) *Span {
 	if s != nil {
-		s.End.Time = t
+		s.End.Time, s.Loss = t, nil
 	}
 	return nil
 }
@@ -81,7 +84,7 @@ func (l *Timeline) described(end time.Time) []Span {
 	})
 	all := make([]Span, len(kept))
 	for i, s := range kept {
-		all[i] = *s
+		all[i] = Span{Track: s.Track, Name: s.Name, Start: s.Start, End: s.End}
 		if x := &all[i]; !end.IsZero() && (x.End.IsZero() || x.End.Time.After(end)) {
 			x.End.Time = Later(end, x.Start)
 		}

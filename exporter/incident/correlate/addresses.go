@@ -16,10 +16,8 @@ import (
 // simulated client: the client puts the address back while the pod's container is still being replaced.
 type address struct {
 	record *ledger.Record
-	// The field notReady is the loss while the Service lists the lost address as not ready, and else nil. The flag away is
-	// set while the lost address is missing from the Service, but may return.
-	notReady *transition.AddressLost
-	away     bool
+	// The flag away is set while the lost address is missing from the Service, but may return.
+	away bool
 	// The field losses is the number of times that this address was lost during the incident.
 	losses int32
 	// The field changed is the time of the last recorded change of the address.
@@ -30,6 +28,11 @@ type address struct {
 	// The field readded is the time of the first stale re-add.
 	readds  advice.Windows
 	readded time.Time
+}
+
+// waits reports whether an incident waits until the address is ready. The Service lists it as not ready.
+func (a *address) waits(key incident.Open) bool {
+	return a.record != nil && a.record.Root().Open[key] != nil
 }
 
 func (l *services) address(x transition.Address) *address {
@@ -89,8 +92,7 @@ func (l *services) takeOut(r *ledger.Record, a *address, x transition.AddressLos
 	case x.Cause.EndsPod(), x.Vanished:
 		return
 	case !x.Removed:
-		a.notReady = &x
-		l.OpenAddress(r, incident.OpenAddress(x.Address), x.Time)
+		l.OpenAddress(r, x)
 	case x.Cause == cause.ContainerExit:
 		return
 	default:
@@ -109,7 +111,7 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 		return
 	}
 	a.changed = t
-	if a.notReady == nil && !a.away {
+	if !a.away && !a.waits(key) {
 		return
 	}
 	r := a.record.Root()
@@ -121,20 +123,21 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 	if a.away && !r.Shown && r.Cause == cause.ServiceChanged {
 		l.Show(r)
 	}
-	a.notReady, a.away, a.span = nil, false, a.span.Close(t)
+	a.away, a.span = false, a.span.Close(t)
 	r.Recovers(key, t)
 	l.Note(r, incident.Entry{Kind: incident.AddressReturned, Time: t, Service: x.Service})
 }
 
 // addressGone handles an unready address that is no longer listed. Incidents stop waiting for the address.
 func (l *services) addressGone(x transition.AddressRemoved) {
-	a := l.addresses[incident.OpenAddress(x.Address)]
-	if a == nil || a.notReady == nil {
+	key := incident.OpenAddress(x.Address)
+	a := l.addresses[key]
+	if a == nil || !a.waits(key) {
 		return
 	}
 	r := a.record.Root()
-	a.notReady, a.changed = nil, x.Time
-	r.Recovers(incident.OpenAddress(x.Address), x.Time)
+	a.changed = x.Time
+	r.Recovers(key, x.Time)
 	l.pods.podGone(podKey{x.Namespace, x.Pod.Name}, x.Time)
 	l.Note(r, incident.Entry{Kind: incident.AddressRemoved, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
 }

@@ -38,13 +38,6 @@ func New(size int) *Log {
 	return l
 }
 
-// Past returns what was known at t. Pass it to Restore.
-func (l *Log) Past(t time.Time) ledger.Past {
-	p := l.Reader.Past(t)
-	l.Change(func() { l.services.listLost(p.Ongoing, t) })
-	return p
-}
-
 // Restore takes over the silences that were observed before t, and the incidents that were ongoing. Call it before the
 // first transition.
 func (l *Log) Restore(p ledger.Past, t time.Time) {

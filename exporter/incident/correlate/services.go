@@ -1,9 +1,6 @@
 package correlate
 
 import (
-	"cmp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -35,7 +32,7 @@ func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 		if key.Service != x.Service {
 			continue
 		}
-		if a.notReady != nil {
+		if a.waits(key) {
 			r := a.record.Root()
 			r.Recovers(key, x.Time)
 			l.Touch(r, x.Time)
@@ -51,39 +48,11 @@ func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 	}
 }
 
-// maxLost limits the lost addresses of an incident in ledger.Past. If it has more, it may end too early after a restart.
-const maxLost = 1000
-
-// listLost adds to each ongoing incident the losses of those addresses that have not been ready since, the first losses
-// first. Lists of all objects show that the addresses are not ready, but not when and why they were lost. The verdict of an
-// incident of nodes depends on their silences, and lists show only the silence of a node that is still lost. An incident
-// of several nodes also depends on which silences belong together. So the result omits incidents without such incident.
-func (l *services) listLost(ongoing []ledger.Ongoing, t time.Time) {
-	lost := map[incident.Subject][]transition.AddressLost{}
-	for _, a := range l.addresses {
-		if a.notReady == nil || a.notReady.Time.After(t) {
-			continue
-		}
-		r := a.record.Root()
-		if !r.Settled && (!r.IsAboutNodes() || r.Kind == incident.KindNode && (r.Open.Has(incident.TrackHeartbeat) || r.Open.Has(incident.TrackNode))) {
-			lost[r.Subject] = append(lost[r.Subject], *a.notReady)
-		}
-	}
-	for i := range ongoing {
-		x := &ongoing[i]
-		x.Lost = lost[x.Subject]
-		slices.SortFunc(x.Lost, func(a, b transition.AddressLost) int {
-			return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), a.IP.Compare(b.IP))
-		})
-		x.Lost = x.Lost[:min(len(x.Lost), maxLost)]
-	}
-}
-
 // sweep forgets addresses and Services without recent changes.
 func (l *services) sweep(t time.Time) {
 	old := t.Add(-ledger.Quiet)
 	for key, a := range l.addresses {
-		if a.notReady == nil && a.changed.Before(old) {
+		if a.changed.Before(old) && !a.waits(key) {
 			delete(l.addresses, key)
 		}
 	}

@@ -169,13 +169,20 @@ func (l *Ledger) revisit(f *judge.NodeLoss, t time.Time) {
 	}
 }
 
-// Explain reconsiders the verdict of a node incident after kubeflap has found an explanation for one of its silences.
-func (l *Ledger) Explain(r *Record, t time.Time) {
-	switch {
-	case !r.Settled:
-		l.Touch(r, t)
-	case r.latest != nil && !r.withdrawn:
-		l.revise(r, r.weigh(l))
+// Explain adds an explanation for a silence to its incident, which may have ended, and reconsiders the verdict. The silence is
+// nil, or has no incident, if the explanation is for none.
+func (l *Ledger) Explain(s *silence.Silence, e incident.Entry) {
+	for _, r := range l.shown {
+		if !slices.Contains(r.Silences, s) {
+			continue
+		}
+		r.Evidence.Add(e)
+		switch {
+		case !r.Settled:
+			l.Touch(r, e.Time)
+		case r.latest != nil && !r.withdrawn:
+			l.revise(r, r.weigh(l))
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/silence"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict/judge"
 )
 
@@ -203,12 +204,14 @@ func (l *Ledger) Note(r *Record, e incident.Entry) {
 	l.Touch(r, e.Time)
 }
 
-// OpenAddress records that an address has not been ready since t. The incident becomes harmful if the address is still
-// not ready after stuckAfter.
-func (l *Ledger) OpenAddress(r *Record, x incident.Open, t time.Time) {
-	r.Fails(x, t)
+// OpenAddress records that an address is no longer ready. The incident becomes harmful if the address is still not ready
+// after stuckAfter.
+func (l *Ledger) OpenAddress(r *Record, x transition.AddressLost) {
+	key := incident.OpenAddress(x.Address)
+	r.Fails(key, x.Time)
+	r.Open[key].Loss = &x
 	if !r.Shown {
-		l.Timers.Schedule(&r.timer, t.Add(stuckAfter))
+		l.Timers.Schedule(&r.timer, x.Time.Add(stuckAfter))
 	}
 }
 

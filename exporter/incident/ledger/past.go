@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -9,8 +11,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// continuedWithin is the time after Restore in which an incident that was ongoing before must be found again.
-const continuedWithin = time.Minute
+const (
+	// continuedWithin is the time after Restore in which an incident that was ongoing before must be found again.
+	continuedWithin = time.Minute
+	// maxLost limits the lost addresses of an incident in Past. If it has more, it may end too early after a restart.
+	maxLost = 1000
+)
 
 // Past is what a ledger keeps when kubeflap does not watch for some time.
 type Past struct {
@@ -39,7 +45,7 @@ type Earlier struct {
 	all   []Ongoing
 }
 
-// Past returns what was known at t, without lost addresses. Pass it to Restore.
+// Past returns what was known at t. Pass it to Restore.
 func (q *Reader) Past(t time.Time) Past {
 	l, unlock := q.at(t)
 	defer unlock()
@@ -57,9 +63,29 @@ func (q *Reader) Past(t time.Time) Past {
 		if r.IsAboutNodes() {
 			x.Nodes = r.NodeNames() // some may have recovered since t
 		}
+		x.Lost = r.stillLost(t)
 		p.Ongoing = append(p.Ongoing, x)
 	}
 	return p
+}
+
+// stillLost returns the losses of the addresses that have not been ready since, the first losses first. Lists of all objects
+// show that the addresses are not ready, but not when and why they were lost. The verdict of an incident of nodes depends on
+// their silences, and lists show only the silence of a node that is still lost. An incident of several nodes also depends on
+// which silences belong together. So the result is empty for an incident without such a node.
+func (r *Record) stillLost(t time.Time) (all []transition.AddressLost) {
+	if r.IsAboutNodes() && (r.Kind != incident.KindNode || !r.Open.Has(incident.TrackHeartbeat) && !r.Open.Has(incident.TrackNode)) {
+		return nil
+	}
+	for _, s := range r.Open {
+		if s != nil && s.Loss != nil && !s.Loss.Time.After(t) {
+			all = append(all, *s.Loss)
+		}
+	}
+	slices.SortFunc(all, func(a, b transition.AddressLost) int {
+		return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), a.IP.Compare(b.IP))
+	})
+	return all[:min(len(all), maxLost)]
 }
 
 // Restore takes over the silences that were observed before t. They are taken into account in the verdicts about later

@@ -74,8 +74,8 @@ func (l *Nodes) heartbeatLate(x transition.HeartbeatLate) {
 		n.late = x.Time
 	}
 	s := &silence.Silence{Node: x.Node, Began: cmp.Or(x.Last, x.Time.Add(-x.Silence)), NodeFacts: transition.NodeFacts{Announced: x.Announced}}
-	if n.setBack.After(s.Began) {
-		s.ClockBack = n.setBackBy
+	if n.setBack.Time.After(s.Began) {
+		s.ClockBack = n.setBack.By
 	}
 	l.Silences.BecameLate(s)
 }
@@ -87,7 +87,7 @@ func (l *Nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	if !x.Loss.Last.IsZero() {
 		// The silence began while the watch was broken. The first list after the break proves the silence, and shows the
 		// last renewTime.
-		n.listed, began = began, x.Loss.Last
+		began = x.Loss.Last
 		if s := n.silence; s != nil && s.Ended.IsZero() && (s.Blind || s.BeganBlind) {
 			l.Silences.Relist(s, began)
 		}

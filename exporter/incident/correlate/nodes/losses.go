@@ -47,14 +47,10 @@ func (n *node) leave() { n.record = nil }
 func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
 	n.renewed = cmp.Or(x.Renewed, n.renewed)
 	r := l.recordOf(n, t, x, gap)
-	if t.After(l.lost) {
-		l.lost = t
-	}
 	near := t
 	if n.silence != nil {
 		near = n.silence.Began
 		r.AddSilence(n.silence)
-		n.silentIn = r
 		if x.GracePeriod > 0 {
 			l.ControlPlane.AsOf = x.ControlPlane
 		}
@@ -63,7 +59,7 @@ func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 			r.Evidence.Add(incident.LeaseStopped(name, stopped[name]))
 		}
 		if n.silence.ClockBack > 0 {
-			r.Evidence.Add(n.entry(incident.ClockSetBack, n.setBack, n.setBackBy))
+			r.Evidence.Add(n.entry(incident.ClockSetBack, n.setBack.Time, n.setBack.By))
 		}
 	}
 	if r.Kind == incident.KindNode {
@@ -78,8 +74,6 @@ func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 // recordOf returns the node's current incident. If there is none, it assigns the node to an incident of several nodes,
 // or to an incident of its own.
 func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
-	// If a node was lost since then, this loss may have the same cause.
-	lately := t.Add(-max(l.Silences.Settings.CommonCauseWindow(), ledger.Quiet))
 	// The grace period may be too short even for punctual heartbeats.
 	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Settings.Undisturbed()
 	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
@@ -101,8 +95,6 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 		if near, ok := l.ControlPlaneNear(n.silence.Began, t); ok {
 			s = near
 		}
-	case gap > 0 && !x.Found && !l.lost.Before(lately) && l.Find(incident.ControlPlaneSubject(), t) != nil:
-		s = incident.ControlPlaneSubject() // the start of the silence is unknown
 	}
 	return n.begin(l, s, t, x.Trigger)
 }

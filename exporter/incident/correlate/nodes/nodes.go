@@ -29,8 +29,6 @@ type Nodes struct {
 	deleted map[string]time.Time
 	// The map troubled holds the nodes that recently had transitions other than heartbeats.
 	troubled map[string]*node
-	// The field lost is the time at which a node was last lost.
-	lost time.Time
 }
 
 // node is the state of a node that recently had transitions other than heartbeats.
@@ -46,26 +44,18 @@ type node struct {
 	// the last renewTime before this loss.
 	trigger uint64
 	renewed time.Time
-	// The field listed is the time at which a broken watch was restored. It is set if the node fell silent while the
-	// watch was broken.
-	listed time.Time
-	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that clock
-	// step.
-	setBack   time.Time
-	setBackBy time.Duration
-	// The node controller may ignore the node's heartbeats until ignoredUntil.
-	ignoredUntil time.Time
+	// The field setBack is the last step back of the node's clock. Its time is zero if there was none. InDoubt is 0 once it
+	// explains a silence.
+	setBack transition.ClockSetBack
 	// notReady is set while the node is not Ready, unless it has never been Ready. notReadySince is when this began.
 	notReady      bool
 	notReadySince time.Time
 	// The field said holds what the kubelet says in the current period of Ready=False, or is nil.
 	said   *incident.Said
 	record *ledger.Record
-	// The field silence is the node's newest silence, which may be ongoing. It is nil if there is none. The incident
-	// silentIn contains it, also after the incident has ended.
-	silence  *silence.Silence
-	silentIn *ledger.Record
-	timer    ledger.Timer
+	// The field silence is the node's newest silence, which may be ongoing. It is nil if there is none.
+	silence *silence.Silence
+	timer   ledger.Timer
 }
 
 // New returns Nodes without any node. Their incidents are in the given ledger.
@@ -215,8 +205,8 @@ func (n *node) beginSilence(l *ledger.Ledger, heartbeat time.Time, x transition.
 	if n.silence == nil || !n.silence.Ended.IsZero() {
 		n.silence = &silence.Silence{Node: n.name, Began: heartbeat, NodeFacts: x.NodeFacts, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
 		l.Silences.Add(n.silence)
-		if n.ignoredUntil.After(heartbeat) {
-			n.silence.ClockBack, n.ignoredUntil = n.setBackBy, n.setBack
+		if n.setBack.Time.Add(n.setBack.InDoubt).After(heartbeat) {
+			n.silence.ClockBack, n.setBack.InDoubt = n.setBack.By, 0
 		}
 	}
 	return n.silence

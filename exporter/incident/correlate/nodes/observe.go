@@ -42,9 +42,9 @@ func (l *Nodes) Observe(x transition.Transition) {
 	case transition.NodeNotMarked:
 		l.nodeNotMarked(x)
 	case transition.NodeRebooted:
-		l.troubled[x.Node].explain(l.Ledger, l.Silences.NodeRebooted(x.Node, x.Time), incident.NodeRebooted, x.Time)
+		l.Explain(l.Silences.NodeRebooted(x.Node, x.Time), incident.Entry{Kind: incident.NodeRebooted, Time: x.Time, Name: x.Node})
 	case transition.KubeletUpgraded:
-		l.troubled[x.Node].explain(l.Ledger, l.Silences.KubeletUpgraded(x.Node, x.Time), incident.KubeletUpgraded, x.Time)
+		l.Explain(l.Silences.KubeletUpgraded(x.Node, x.Time), incident.Entry{Kind: incident.KubeletUpgraded, Time: x.Time, Name: x.Node})
 	case transition.NodeRemoved:
 		l.nodeRemoved(x)
 	}

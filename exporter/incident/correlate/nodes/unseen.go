@@ -64,7 +64,7 @@ func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 // so neither the kubelet nor the network is at fault.
 func (l *Nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.recordTransition(x.Node, x.Time)
-	n.setBack, n.setBackBy, n.ignoredUntil = x.Time, x.By, x.Time.Add(x.InDoubt)
+	n.setBack = x
 	l.Silences.ClockSetBack(x.Node, x.By)
 	if s := n.silence; s != nil && s.Ended.IsZero() {
 		s.ClockBack = x.By
@@ -123,17 +123,6 @@ func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
 func (l *Nodes) WasDeleted(name string, t time.Time) bool {
 	at, ok := l.deleted[name]
 	return ok && t.Sub(at) <= nodeMemory
-}
-
-// explain adds the explanation for a node's silence to the incident, which may have ended. The node and the silence are
-// nil if they are unknown.
-func (n *node) explain(l *ledger.Ledger, s *silence.Silence, by incident.EntryKind, t time.Time) {
-	if n == nil || s == nil || s != n.silence || n.silentIn == nil {
-		return
-	}
-	r := n.silentIn.Root()
-	r.Evidence.Add(n.entry(by, t, 0))
-	l.Explain(r, t)
 }
 
 // Sweep forgets nodes without recent transitions.
