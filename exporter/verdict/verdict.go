@@ -162,8 +162,6 @@ type Decision struct {
 	Etcd bool
 	// Together is the number of nodes that were silent or late together. It is only set if Verdict is SharedPath.
 	Together int
-	// Gone reports whether all Nodes were deleted soon after they fell silent. It is only set if Verdict is Undecided.
-	Gone bool
 }
 
 // Words returns the verdict in plain words.

@@ -160,7 +160,7 @@ func OfNodes(f *NodeLoss) (d verdict.Decision) {
 	}
 	d.Etcd = d.Verdict == verdict.SharedPath && len(w.stopped) > 0 && len(w.stopped) >= f.ControlPlane.AsOf.APIServers
 	if d.Verdict == verdict.Undecided {
-		d.Gone, d.Command = w.own.All((*silence.Silence).IsGone), w.command()
+		d.Command = w.command()
 	}
 	return d
 }
