@@ -28,26 +28,19 @@ func AddressUID(address string) UID { return hashUID("address/" + address) }
 func (u UID) IsZero() bool { return u == UID{} }
 
 // String returns the UID in the form of a UUID.
-func (u UID) String() string {
-	b := u.text()
-	return string(b[:])
-}
+func (u UID) String() string { return string(u.Append(nil)) }
 
-func (u UID) text() (b [36]byte) {
-	hex.Encode(b[0:8], u[0:4])
-	hex.Encode(b[9:13], u[4:6])
-	hex.Encode(b[14:18], u[6:8])
-	hex.Encode(b[19:23], u[8:10])
-	hex.Encode(b[24:36], u[10:16])
-	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
-	return b
+// Append appends the UID in the form of a UUID.
+func (u UID) Append(text []byte) []byte {
+	text = append(hex.AppendEncode(text, u[0:4]), '-')
+	text = append(hex.AppendEncode(text, u[4:6]), '-')
+	text = append(hex.AppendEncode(text, u[6:8]), '-')
+	text = append(hex.AppendEncode(text, u[8:10]), '-')
+	return hex.AppendEncode(text, u[10:16])
 }
 
 // MarshalText returns the UID in the form of a UUID.
-func (u UID) MarshalText() ([]byte, error) {
-	b := u.text()
-	return b[:], nil
-}
+func (u UID) MarshalText() ([]byte, error) { return u.Append(nil), nil }
 
 // UnmarshalText parses the text that MarshalText returns. It returns an error for any other text.
 func (u *UID) UnmarshalText(text []byte) error {

@@ -148,15 +148,19 @@ func (r *Recorder) fail(unwritten int, because error) {
 }
 
 // take removes all events from the queue. If events were lost after them, it returns the state at the end of the gap: new
-// events are no longer lost.
-func (r *Recorder) take() (events []event.Event, lost *gap) {
+// events are no longer lost. The memory of the argument, the events of an earlier call, becomes that of the queue.
+func (r *Recorder) take(written []event.Event) (events []event.Event, lost *gap) {
+	clear(written) // so that their objects are not kept
+	if cap(written) > 2*writeAbove {
+		written = nil // it was needed for lists
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.losing {
 		last := r.last
 		lost, r.losing = &last, false
 	}
-	events, r.queue, r.load = r.queue, nil, 0
+	events, r.queue, r.load = r.queue, written[:0], 0
 	return events, lost
 }
 

@@ -33,6 +33,8 @@ var errRemoved = errors.New("the recordings were removed")
 // writer writes segments. Only one goroutine may use it.
 type writer struct {
 	recorder *Recorder
+	// events are the events that were last taken from the queue.
+	events []event.Event
 	// unwritten is the number of events that were taken from the queue and may not be on the disk yet.
 	unwritten int
 	// open is the current segment, and state is the state at its end. Both are nil before the first event.
@@ -70,8 +72,8 @@ func (w *writer) run(ctx context.Context) error {
 
 // writeQueue writes the events in the queue. If events were lost after them, it begins a new segment.
 func (w *writer) writeQueue(ctx context.Context) error {
-	events, lost := w.recorder.take()
-	w.unwritten += len(events)
+	events, lost := w.recorder.take(w.events)
+	w.events, w.unwritten = events, w.unwritten+len(events)
 	for _, ev := range events {
 		if err := w.write(ev); err != nil {
 			return err

@@ -74,17 +74,13 @@ func decodeHeader(text []byte) (Header, error) {
 	return header, err
 }
 
-// line is one event.
+// line is one event. A Writer encodes it with appendEvent.
 type line struct {
 	Seen   time.Time    `json:"seen"`
 	Kind   event.Kind   `json:"kind"`
 	Type   event.Type   `json:"type"`
 	Reason event.Reason `json:"reason,omitempty"`
 	Object event.Object `json:"object,omitempty"`
-}
-
-func lineOf(ev event.Event) line {
-	return line{Seen: ev.Seen.UTC(), Kind: ev.Kind, Type: ev.Type, Reason: ev.Reason, Object: ev.Object}
 }
 
 // check returns an error if a Reader would reject the event. It runs before the event is written, because a written

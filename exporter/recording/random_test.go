@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"encoding/json"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -135,6 +136,11 @@ func TestWhatIsWrittenIsWhatIsRead(t *testing.T) {
 			return string(text)
 		}
 		events := random.everything()
+		for _, ev := range events {
+			if got, want := string(appendEvent(nil, ev)), byEncodingJSON(t, ev); got != want {
+				t.Fatalf("seed %d: got %swant %s", seed, got, want)
+			}
+		}
 		r, err := NewReader(bytes.NewReader(recorded(t, false, events...)), "test")
 		if err != nil {
 			t.Fatal(err)
@@ -148,5 +154,35 @@ func TestWhatIsWrittenIsWhatIsRead(t *testing.T) {
 				t.Fatalf("seed %d:\nwrote %+v %+v\nread  %+v %+v", seed, want, want.Object, got[i], got[i].Object)
 			}
 		}
+	}
+}
+
+// byEncodingJSON returns the line of an event as encoding/json writes it.
+func byEncodingJSON(t *testing.T, ev event.Event) string {
+	t.Helper()
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(line{Seen: ev.Seen.UTC(), Kind: ev.Kind, Type: ev.Type, Reason: ev.Reason, Object: ev.Object}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestEncodingAllocatesNothing guards the cost of the flight recorder, most of which was garbage.
+func TestEncodingAllocatesNothing(t *testing.T) {
+	random := filler{Rand: rand.New(rand.NewPCG(1, 0)), zone: time.UTC, full: true, text: func() string { return "plain" }}
+	events, text := random.everything(), []byte(nil)
+	for _, ev := range events {
+		text = appendEvent(text, ev)
+	}
+	allocations := testing.AllocsPerRun(10, func() {
+		text = text[:0]
+		for _, ev := range events {
+			text = appendEvent(text, ev)
+		}
+	})
+	if allocations > 0 {
+		t.Errorf("%v allocations for %d events", allocations, len(events))
 	}
 }

@@ -71,7 +71,10 @@ func (l *leases) note(ev event.Event) {
 // batch collects renewals for one line.
 type batch struct {
 	leases
-	line renewals
+	// text holds the entries. Entries is their number, and seen is the time of the first event.
+	text    []byte
+	entries int
+	seen    time.Time
 	// last is the time of the last event.
 	last time.Time
 }
@@ -80,15 +83,15 @@ type batch struct {
 // The caller must then write the batch and the event, and call note.
 func (b *batch) add(ev event.Event) bool {
 	lease, ok := ev.Object.(*event.Lease)
-	if !ok || ev.Type != event.Modified || ev.Reason != "" || len(b.line.Entries) >= maxRenewals {
+	if !ok || ev.Type != event.Modified || ev.Reason != "" || b.entries >= maxRenewals {
 		return false
 	}
 	i, ok := b.index[lease.UID]
 	if !ok || !renewed(b.known[i], lease) || !inMicroseconds(ev.Seen) || !inMicroseconds(lease.RenewTime) {
 		return false
 	}
-	if len(b.line.Entries) == 0 {
-		b.line.Seen, b.last = ev.Seen.UTC(), ev.Seen
+	if b.entries == 0 {
+		b.seen, b.last = ev.Seen, ev.Seen
 	}
 	since, age := ev.Seen.Sub(b.last), ev.Seen.Sub(lease.RenewTime)
 	if since.Abs() > maxOffset || age.Abs() > maxOffset {
@@ -98,9 +101,28 @@ func (b *batch) add(ev event.Event) bool {
 	if version, ok := number(lease.ResourceVersion); ok {
 		e[3], b.version = int64(version-b.version), version
 	}
-	b.line.Entries = append(b.line.Entries, e)
+	b.text, b.entries = appendEntry(b.text, e), b.entries+1
 	b.known[i], b.last = lease, ev.Seen
 	return true
+}
+
+func appendEntry(text []byte, e entry) []byte {
+	text = append(text, `,[`...)
+	for i, n := range e {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, n, 10)
+	}
+	return append(text, ']')
+}
+
+// take appends the line with the collected renewals, and removes them from the batch.
+func (b *batch) take(text []byte) []byte {
+	text = append(append(text, `{"renewals":[`...), b.text[1:]...)
+	text = appendTime(append(text, `],"seen":`...), b.seen.UTC())
+	b.text, b.entries = b.text[:0], 0
+	return append(text, '}', '\n')
 }
 
 // events returns the events of a line. The leases must be in the same state as when the line was written.
@@ -152,5 +174,5 @@ func inMicroseconds(t time.Time) bool {
 // number converts a resourceVersion. It returns false if the text is not a number in canonical form.
 func number(version string) (uint64, bool) {
 	n, err := strconv.ParseUint(version, 10, 63)
-	return n, err == nil && strconv.FormatUint(n, 10) == version && n < math.MaxInt64
+	return n, err == nil && (version[0] != '0' || version == "0") && n < math.MaxInt64
 }

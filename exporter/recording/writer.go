@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -25,8 +26,9 @@ const compression = gzip.BestSpeed
 type Writer struct {
 	file *os.File // file is nil if the caller closes the output
 	out  output
-	gzip *gzip.Writer  // gzip is nil if the recording is not compressed
-	json *json.Encoder // json writes to gzip or out
+	gzip *gzip.Writer // gzip is nil if the recording is not compressed
+	// text is the line that is being written. The memory is reused.
+	text []byte
 	// batch combines several Lease renewals in one line, if the recording is compressed. Otherwise, each event has its own
 	// line.
 	batch batch
@@ -55,14 +57,14 @@ func Create(path string, header Header) (*Writer, error) {
 // valid recording even without events.
 func NewWriter(out io.Writer, header Header, compress bool) (*Writer, error) {
 	w := &Writer{out: output{to: out}}
-	w.json = json.NewEncoder(&w.out)
 	if compress {
 		w.gzip, _ = gzip.NewWriterLevel(&w.out, compression) // the level is valid
-		w.json = json.NewEncoder(w.gzip)
 	}
-	w.json.SetEscapeHTML(false)
 	header.Recorded = header.Recorded.UTC()
-	if err := w.json.Encode(firstLine{format{kubeflapRecording, Version}, header}); err != nil {
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := cmp.Or(encoder.Encode(firstLine{format{kubeflapRecording, Version}, header}), w.write(line.Bytes())); err != nil {
 		return nil, failed(err)
 	}
 	return w, w.Flush()
@@ -84,6 +86,16 @@ func (w *Writer) WriteAll(events iter.Seq2[event.Event, error], a *Anonymiser) e
 	return nil
 }
 
+// write writes a line.
+func (w *Writer) write(line []byte) (err error) {
+	if w.gzip != nil {
+		_, err = w.gzip.Write(line)
+	} else {
+		_, err = w.out.Write(line)
+	}
+	return failed(err)
+}
+
 // Write adds an event. An uncompressed recording contains the event when Write returns, and a compressed one after the
 // next call of Flush. A compressed recording only has the microseconds of the event's time.
 func (w *Writer) Write(ev event.Event) error {
@@ -96,21 +108,21 @@ func (w *Writer) Write(ev event.Event) error {
 	if w.gzip != nil && w.batch.add(ev) {
 		return nil
 	}
-	if err := cmp.Or(w.writeBatch(), failed(w.json.Encode(lineOf(ev)))); err != nil {
+	if err := w.writeBatch(); err != nil {
 		return err
 	}
 	w.batch.note(ev)
-	return nil
+	w.text = appendEvent(w.text[:0], ev)
+	return w.write(w.text)
 }
 
 // writeBatch writes the collected renewals as one line.
 func (w *Writer) writeBatch() error {
-	if len(w.batch.line.Entries) == 0 {
+	if w.batch.entries == 0 {
 		return nil
 	}
-	err := w.json.Encode(w.batch.line)
-	w.batch.line.Entries = w.batch.line.Entries[:0]
-	return failed(err)
+	w.text = w.batch.take(w.text[:0])
+	return w.write(w.text)
 }
 
 // Flush writes all events to the output.
