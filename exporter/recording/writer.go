@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -22,11 +23,17 @@ import (
 // pods change, and 5 % if most events are heartbeats.
 const compression = gzip.BestSpeed
 
+// bufferSize is the number of bytes that are written to a file at once, if so many are there. The compressor itself
+// writes at most 240 bytes at once.
+const bufferSize = 16 << 10
+
 // Writer writes a recording. Only one goroutine may use it.
 type Writer struct {
 	file *os.File // file is nil if the caller closes the output
 	out  output
-	gzip *gzip.Writer // gzip is nil if the recording is not compressed
+	// buffer writes to out. After an error, it writes nothing, because no reader can continue after an incomplete line.
+	buffer *bufio.Writer
+	gzip   *gzip.Writer // gzip writes to buffer. It is nil if the recording is not compressed
 	// text is the line that is being written. The memory is reused.
 	text []byte
 	// batch combines several Lease renewals in one line, if the recording is compressed. Otherwise, each event has its own
@@ -57,17 +64,18 @@ func Create(path string, header Header) (*Writer, error) {
 // valid recording even without events.
 func NewWriter(out io.Writer, header Header, compress bool) (*Writer, error) {
 	w := &Writer{out: output{to: out}}
+	w.buffer = bufio.NewWriterSize(&w.out, bufferSize)
 	if compress {
-		w.gzip, _ = gzip.NewWriterLevel(&w.out, compression) // the level is valid
+		w.gzip, _ = gzip.NewWriterLevel(w.buffer, compression) // the level is valid
 	}
 	header.Recorded = header.Recorded.UTC()
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	if err := cmp.Or(encoder.Encode(firstLine{format{kubeflapRecording, Version}, header}), w.write(line.Bytes())); err != nil {
+	if err := encoder.Encode(firstLine{format{kubeflapRecording, Version}, header}); err != nil {
 		return nil, failed(err)
 	}
-	return w, w.Flush()
+	return w, cmp.Or(w.write(line.Bytes()), w.Flush())
 }
 
 // WriteAll adds events until one of them is an error. If the Anonymiser is not nil, it anonymises them.
@@ -90,8 +98,8 @@ func (w *Writer) WriteAll(events iter.Seq2[event.Event, error], a *Anonymiser) e
 func (w *Writer) write(line []byte) (err error) {
 	if w.gzip != nil {
 		_, err = w.gzip.Write(line)
-	} else {
-		_, err = w.out.Write(line)
+	} else if _, err = w.buffer.Write(line); err == nil {
+		err = w.buffer.Flush()
 	}
 	return failed(err)
 }
@@ -127,10 +135,11 @@ func (w *Writer) writeBatch() error {
 
 // Flush writes all events to the output.
 func (w *Writer) Flush() error {
-	if err := w.writeBatch(); err != nil || w.gzip == nil {
-		return err
+	err := w.writeBatch()
+	if w.gzip != nil {
+		err = cmp.Or(err, failed(w.gzip.Flush()))
 	}
-	return failed(w.gzip.Flush())
+	return cmp.Or(err, failed(w.buffer.Flush()))
 }
 
 // Size returns the number of bytes that were written to the output.
@@ -138,10 +147,11 @@ func (w *Writer) Size() int64 { return w.out.size }
 
 // Close completes the recording. It returns the first error of any write or flush.
 func (w *Writer) Close() error {
-	err := cmp.Or(w.writeBatch(), failed(w.out.err))
-	if w.gzip != nil && err == nil {
-		err = failed(w.gzip.Close())
+	err := w.writeBatch()
+	if w.gzip != nil {
+		err = cmp.Or(err, failed(w.gzip.Close()))
 	}
+	err = cmp.Or(err, failed(w.buffer.Flush()))
 	if w.file != nil {
 		err = cmp.Or(err, failed(w.file.Close()))
 	}
@@ -155,19 +165,15 @@ func failed(err error) error {
 	return fmt.Errorf("write a recording: %w", err)
 }
 
-// output counts the bytes that are written. After an error, it writes nothing, because no reader can continue after an
-// incomplete line.
+// output counts the bytes that are written.
 type output struct {
 	to   io.Writer
 	size int64
-	err  error
 }
 
 // Write implements io.Writer.
 func (o *output) Write(p []byte) (n int, err error) {
-	if o.err == nil {
-		n, o.err = o.to.Write(p)
-		o.size += int64(n)
-	}
-	return n, o.err
+	n, err = o.to.Write(p)
+	o.size += int64(n)
+	return n, err //nolint:wrapcheck // the Writer wraps it
 }
