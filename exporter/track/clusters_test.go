@@ -2,7 +2,6 @@ package track
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
