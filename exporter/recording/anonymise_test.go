@@ -182,7 +182,7 @@ func TestPseudonyms(t *testing.T) {
 					t.Fatalf("got %swant %s", got, line)
 				}
 			default:
-				ev, err := decodeEvent(fmt.Appendf(nil, `{"seen":"2026-03-01T12:00:00Z","kind":%q,"type":"listed","object":%s}`, kind, object), addressLists{})
+				ev, err := decodeEvent(fmt.Appendf(nil, `{"seen":"2026-03-01T12:00:00Z","kind":%q,"type":"listed","object":%s}`, kind, object))
 				if err != nil {
 					t.Fatal(err)
 				}

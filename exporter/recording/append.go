@@ -12,9 +12,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// appendEvent appends the line of an event with the numbers of its known addresses. The text is the one of encoding/json, which needs several times as long, and
+// appendEvent appends the line of an event. The text is the one of encoding/json, which needs several times as long, and
 // allocates memory for each UID, time and map. kubeflap's heap is small, so garbage costs much CPU time.
-func appendEvent(text []byte, ev event.Event, known []int) []byte {
+func appendEvent(text []byte, ev event.Event) []byte {
 	text = appendTime(append(text, `{"seen":`...), ev.Seen.UTC())
 	text = append(append(text, `,"kind":"`...), ev.Kind.String()...)
 	text = append(append(text, `","type":"`...), ev.Type.String()...)
@@ -25,21 +25,7 @@ func appendEvent(text []byte, ev event.Event, known []int) []byte {
 	if ev.Object != nil {
 		text = objects[ev.Kind](append(text, `,"object":`...), reflect.ValueOf(ev.Object).Elem())
 	}
-	if len(known) > 0 {
-		text = appendNumbers(append(text, `,"known":`...), known...)
-	}
 	return append(text, '}', '\n')
-}
-
-func appendNumbers[T int | int64](text []byte, numbers ...T) []byte {
-	text = append(text, '[')
-	for i, n := range numbers {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(text, int64(n), 10)
-	}
-	return append(text, ']')
 }
 
 // appender appends the JSON of an addressable value.

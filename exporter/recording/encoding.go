@@ -81,7 +81,6 @@ type line struct {
 	Type   event.Type   `json:"type"`
 	Reason event.Reason `json:"reason,omitempty"`
 	Object event.Object `json:"object,omitempty"`
-	Known  []int        `json:"known,omitempty"`
 }
 
 // check returns an error if a Reader would reject the event. It runs before the event is written, because a written
@@ -119,8 +118,8 @@ func checkSeen(seen time.Time) error {
 // kindForm matches the kind of an event, if it precedes the object. The labels of an object can contain any field.
 var kindForm = regexp.MustCompile(`"kind"\s*:\s*"(\w+)"`)
 
-// decodeEvent decodes a line whose fields may have any order. It gets and sets the addresses of earlier lines.
-func decodeEvent(text []byte, earlier addressLists) (event.Event, error) {
+// decodeEvent decodes a line whose fields may have any order.
+func decodeEvent(text []byte) (event.Event, error) {
 	kind, err := kindOf(text)
 	if err != nil {
 		return event.Event{}, err
@@ -140,10 +139,7 @@ func decodeEvent(text []byte, earlier addressLists) (event.Event, error) {
 	case l.Type.HasObject():
 		ev.Object = l.Object
 	}
-	if err := check(ev); err != nil {
-		return ev, err
-	}
-	return ev, earlier.complete(ev, l.Known)
+	return ev, check(ev)
 }
 
 func kindOf(text []byte) (kind event.Kind, err error) {

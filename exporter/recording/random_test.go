@@ -137,7 +137,7 @@ func TestWhatIsWrittenIsWhatIsRead(t *testing.T) {
 		}
 		events := random.everything()
 		for _, ev := range events {
-			if got, want := string(appendEvent(nil, ev, nil)), byEncodingJSON(t, ev); got != want {
+			if got, want := string(appendEvent(nil, ev)), byEncodingJSON(t, ev); got != want {
 				t.Fatalf("seed %d: got %swant %s", seed, got, want)
 			}
 		}
@@ -174,12 +174,12 @@ func TestEncodingAllocatesNothing(t *testing.T) {
 	random := filler{Rand: rand.New(rand.NewPCG(1, 0)), zone: time.UTC, full: true, text: func() string { return "plain" }}
 	events, text := random.everything(), []byte(nil)
 	for _, ev := range events {
-		text = appendEvent(text, ev, nil)
+		text = appendEvent(text, ev)
 	}
 	allocations := testing.AllocsPerRun(10, func() {
 		text = text[:0]
 		for _, ev := range events {
-			text = appendEvent(text, ev, nil)
+			text = appendEvent(text, ev)
 		}
 	})
 	if allocations > 0 {

@@ -26,13 +26,12 @@ var (
 
 // Reader reads a recording's events.
 type Reader struct {
-	name    string
-	file    io.Closer // file is nil if the caller closes the input
-	lines   *bufio.Scanner
-	number  int // number is the number of the current line. The header is line 1.
-	header  Header
-	leases  leases
-	earlier addressLists
+	name   string
+	file   io.Closer // file is nil if the caller closes the input
+	lines  *bufio.Scanner
+	number int // number is the number of the current line. The header is line 1.
+	header Header
+	leases leases
 	// single is reused for each line with one event, and many for each line of renewals.
 	single [1]event.Event
 	many   renewals
@@ -65,7 +64,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 		}
 		in = unzipped
 	}
-	r := &Reader{name: name, lines: bufio.NewScanner(in), earlier: addressLists{}}
+	r := &Reader{name: name, lines: bufio.NewScanner(in)}
 	r.lines.Buffer(make([]byte, size), maxLine)
 	r.lines.Split(splitLines)
 	text, err := r.line()
@@ -160,7 +159,7 @@ func (r *Reader) decode(text []byte) (events []event.Event, err error) {
 			events, err = r.leases.events(r.many)
 		}
 	default:
-		r.single[0], err = decodeEvent(text, r.earlier)
+		r.single[0], err = decodeEvent(text)
 		r.leases.note(r.single[0])
 		events = r.single[:]
 	}

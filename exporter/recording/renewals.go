@@ -101,9 +101,20 @@ func (b *batch) add(ev event.Event) bool {
 	if version, ok := number(lease.ResourceVersion); ok {
 		e[3], b.version = int64(version-b.version), version
 	}
-	b.text, b.entries = appendNumbers(append(b.text, ','), e[:]...), b.entries+1
+	b.text, b.entries = appendEntry(b.text, e), b.entries+1
 	b.known[i], b.last = lease, ev.Seen
 	return true
+}
+
+func appendEntry(text []byte, e entry) []byte {
+	text = append(text, `,[`...)
+	for i, n := range e {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, n, 10)
+	}
+	return append(text, ']')
 }
 
 // take appends the line with the collected renewals, and removes them from the batch.

@@ -39,8 +39,6 @@ type Writer struct {
 	// batch combines several Lease renewals in one line, if the recording is compressed. Otherwise, each event has its own
 	// line.
 	batch batch
-	// shortener shortens events, if the recording is compressed.
-	shortener shortener
 }
 
 // Create creates a file and starts a recording in it. The recording is compressed if the name ends in .gz. Create
@@ -122,11 +120,7 @@ func (w *Writer) Write(ev event.Event) error {
 		return err
 	}
 	w.batch.note(ev)
-	var known []int
-	if w.gzip != nil {
-		ev, known = w.shortener.shorten(ev)
-	}
-	w.text = appendEvent(w.text[:0], ev, known)
+	w.text = appendEvent(w.text[:0], ev)
 	return w.write(w.text)
 }
 
