@@ -65,12 +65,9 @@ func (s Segment) Head() (json.RawMessage, error) {
 
 // End returns the time of the last readable event. It is zero if there is none. End reads the whole file.
 func (s Segment) End() time.Time {
-	readable, _ := stateAt(s, endOfTime)
+	readable, _ := stateAt(s, time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)) // recordings have no later events
 	return readable.last
 }
-
-// endOfTime is later than all events of recordings.
-var endOfTime = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func nameOf(begins time.Time, number int) string {
 	return fmt.Sprintf("%s-%06d%s", begins.UTC().Format(stampForm), number, suffix)

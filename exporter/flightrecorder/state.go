@@ -57,6 +57,7 @@ func keyOf(object event.Object) key { return key{object.Kind(), object.Metadata(
 // state describes the objects and the watches after the first events of a segment. It needs about 40 bytes of memory per
 // object, because it holds the positions of the objects in the segment instead of the objects.
 type state struct {
+	segment Segment
 	// newest is the position of the newest event of each existing object. The first event has the position 1.
 	newest  map[key]int
 	watches watches
@@ -66,10 +67,13 @@ type state struct {
 	last, next time.Time
 }
 
+// newState returns the state at the beginning of a segment.
+func newState(segment Segment) *state { return &state{segment: segment, newest: map[key]int{}} }
+
 // stateAt reads the events of a segment before a time. If the segment cannot be read completely, it returns the state
 // before the error.
 func stateAt(segment Segment, until time.Time) (*state, error) {
-	s := &state{newest: map[key]int{}}
+	s := newState(segment)
 	r, err := recording.Open(segment.path)
 	if err != nil {
 		return s, err //nolint:wrapcheck // the error contains the path

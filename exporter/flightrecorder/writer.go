@@ -37,9 +37,10 @@ type writer struct {
 	events []event.Event
 	// unwritten is the number of events that were taken from the queue and may not be on the disk yet.
 	unwritten int
-	// open writes the current segment. It is nil before the first event.
-	open    *recording.Writer
-	current Segment
+	// open is the current segment, and state is the state at its end. Both are nil before the first event.
+	open   *recording.Writer
+	state  *state
+	number int
 	// newest is the time of the newest event. lists is the size of the segment after the lists at its beginning.
 	newest time.Time
 	lists  int64
@@ -107,7 +108,7 @@ func (w *writer) write(ev event.Event) error {
 
 func (w *writer) isDue(seen time.Time) bool {
 	size := w.open.Size()
-	return seen.Before(w.newest.Add(-clockSlack)) || seen.Sub(w.current.Begins) >= segmentAge ||
+	return seen.Before(w.newest.Add(-clockSlack)) || seen.Sub(w.state.segment.Begins) >= segmentAge ||
 		size >= w.recorder.settings.Size/segmentShare && size >= 2*w.lists
 }
 
@@ -115,6 +116,7 @@ func (w *writer) add(ev event.Event) error {
 	if ev.Seen.After(w.newest) {
 		w.newest = ev.Seen
 	}
+	w.state.note(ev)
 	return w.open.Write(ev) //nolint:wrapcheck // the error contains the path
 }
 
@@ -127,8 +129,8 @@ func (w *writer) close() error {
 	return err //nolint:wrapcheck // the error contains the path
 }
 
-// next begins the next segment. It computes the lists at its beginning from the previous segment, which it reads twice.
-// Without a previous segment, the watches are about to list their resources.
+// next begins the next segment. It computes the lists at its beginning from the previous segment. Without a previous
+// segment, the watches are about to list their resources.
 func (w *writer) next(seen time.Time) error {
 	if w.open == nil {
 		return w.begin(seen, 0, func() error { return nil })
@@ -136,17 +138,13 @@ func (w *writer) next(seen time.Time) error {
 	if err := w.close(); err != nil {
 		return err
 	}
-	last, err := stateAt(w.current, endOfTime)
-	if err != nil {
-		return err
-	}
-	r, err := recording.Open(w.current.path)
+	r, err := recording.Open(w.state.segment.path)
 	if err != nil {
 		return err //nolint:wrapcheck // the error contains the path
 	}
 	defer r.Close()
-	lists := last.events(r, seen)
-	return w.begin(seen, last.size(), func() error {
+	lists := w.state.events(r, seen)
+	return w.begin(seen, w.state.size(), func() error {
 		for ev, err := range lists {
 			if err == nil {
 				err = w.add(ev)
@@ -168,12 +166,12 @@ func (w *writer) begin(seen time.Time, repeated int, addLists func() error) (err
 	if settings.Head != nil {
 		header.Head = settings.Head(begins)
 	}
-	number := w.current.number + 1
-	path := filepath.Join(settings.Dir, nameOf(begins, number))
+	w.number++
+	path := filepath.Join(settings.Dir, nameOf(begins, w.number))
 	if w.open, err = recording.Create(path, header); err != nil {
 		return err //nolint:wrapcheck // the error contains the path
 	}
-	w.current, w.newest = Segment{Begins: begins, path: path, number: number}, begins
+	w.state, w.newest = newState(Segment{Begins: begins, path: path}), begins
 	if err = cmp.Or(addLists(), w.open.Flush()); err != nil {
 		_, _ = w.close(), os.Remove(path)
 		return fmt.Errorf("begin a segment: %w", err)
@@ -193,10 +191,10 @@ func (w *writer) prune() error {
 	if len(all) > 0 {
 		newest = all[len(all)-1].number
 	}
-	if w.open != nil && newest != w.current.number {
+	if w.open != nil && newest != w.number {
 		return errRemoved
 	}
-	w.current.number = newest
+	w.number = newest
 	all, err = prune(all, settings.Size, settings.Age)
 	w.recorder.measured(all, w.open != nil)
 	return err
