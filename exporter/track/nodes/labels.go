@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"slices"
 	"unique"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -22,30 +21,18 @@ func labelsOf(o *event.Node) (labels []label) {
 	return labels
 }
 
-// labelCounts holds the number of nodes for each label.
-type labelCounts map[label]int
-
-// replace updates the counts when a node's labels change from `old` to `labels`. It returns the new labels. For a
-// removed node, `labels` is nil.
-func (x labelCounts) replace(old, labels []label) []label {
-	if slices.Equal(old, labels) {
-		return old
-	}
-	for _, l := range old {
-		if x[l]--; x[l] == 0 {
-			delete(x, l)
+// countLabels returns the node's labels, each with the number of nodes that have it.
+func (x *health) countLabels(n *node) (all []transition.NodeLabel) {
+	if x.labelled == nil {
+		x.labelled = map[label]int{}
+		for _, other := range x.nodes {
+			for _, l := range other.labels {
+				x.labelled[l]++
+			}
 		}
 	}
-	for _, l := range labels {
-		x[l]++
-	}
-	return labels
-}
-
-// count returns each of the given labels, with the number of nodes that have the label.
-func (x labelCounts) count(labels []label) (all []transition.NodeLabel) {
-	for _, l := range labels {
-		all = append(all, transition.NodeLabel{Key: l.key.Value(), Value: l.value.Value(), Nodes: x[l]})
+	for _, l := range n.labels {
+		all = append(all, transition.NodeLabel{Key: l.key.Value(), Value: l.value.Value(), Nodes: x.labelled[l]})
 	}
 	return all
 }

@@ -19,7 +19,8 @@ type health struct {
 	controlPlane *controlplane.ControlPlane
 	grace        *controlplane.GracePeriod
 	reads        *controlplane.Reads
-	labelled     labelCounts
+	// `labelled` holds the number of nodes for each label. It is nil after a change.
+	labelled map[label]int
 	// ReadyOn returns the number of ready addresses on a node (package services).
 	ReadyOn func(node string) int
 	// dueFrom is a time before which no heartbeat becomes late or missed with the grace period dueFor. It spares most
@@ -164,7 +165,7 @@ func (x *health) loss(n *node) transition.NodeLoss {
 		NodeFacts: transition.NodeFacts{
 			Guessed: !x.grace.IsCertain() && !x.controlPlane.LeaderStoodStill(x.watches.Now()), Lapsed: lapsed, LapsedAge: age,
 			Announced: announced, AnnouncedAfter: announced != "" && !unseen && n.departure.AnnouncedSilence(h.last) == "",
-			Labels: x.labelled.count(n.labels), Unseen: unseen,
+			Labels: x.countLabels(n), Unseen: unseen,
 		},
 		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: time.Time(h.apiRenewTime), GracePeriod: x.grace.Period,
 		ControlPlane: x.controlPlane.AsOf(x.watches.Now()), Blind: x.isBlind() || !h.last.After(x.resumed), Last: x.lastRenewal(n),

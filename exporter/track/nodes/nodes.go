@@ -52,7 +52,7 @@ func New(controlPlane *controlplane.ControlPlane, watches *watches.Watches, foun
 	return &Nodes{
 		pods: map[string]int{},
 		heartbeats: heartbeats{health: health{
-			sight: sight{watches: watches}, found: found, nodes: map[string]*node{}, labelled: labelCounts{},
+			sight: sight{watches: watches}, found: found, nodes: map[string]*node{},
 			controlPlane: controlPlane, grace: &controlPlane.Grace, reads: &controlPlane.Reads,
 		}},
 	}
@@ -114,7 +114,9 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	if _, ok := o.Labels["kubernetes.azure.com/agentpool"]; ok {
 		x.grace.SetAKS()
 	}
-	n.labels = x.labelled.replace(n.labels, labelsOf(o))
+	if labels := labelsOf(o); !slices.Equal(n.labels, labels) {
+		n.labels, x.labelled = labels, nil
+	}
 }
 
 // CountPods adds `by` to the number of pods on a node. The caller must exclude DaemonSet pods and static pods.
@@ -140,8 +142,7 @@ func (x *Nodes) forget(n *node) {
 	earliest := x.watches.NotBefore(event.KindNode, now)
 	x.endSilence(n, earliest, false)
 	x.found.Add(transition.NodeRemoved{OfNode: n.at(now), Earliest: earliest})
-	x.labelled.replace(n.labels, nil)
-	n.exists = false
+	n.exists, x.labelled = false, nil
 	x.noteIntervals()
 	var lease heartbeat
 	lease.controllerRenewTime, lease.apiRenewTime = n.heartbeat.controllerRenewTime, n.heartbeat.apiRenewTime
