@@ -81,23 +81,14 @@ func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause
 	return cause.Unknown, false
 }
 
-// ReadySince returns the time since which a node is known to be Ready. ok is false if the node is not Ready.
-func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
+// Status returns the status of a node's Ready condition, and the time since which the node is known to have this status. ok
+// is false if the node does not exist.
+func (x *Nodes) Status(name string) (is event.Status, since time.Time, ok bool) {
 	n := existing(x.nodes, name)
-	if n == nil || n.ready != event.StatusTrue {
-		return time.Time{}, false
+	if n == nil {
+		return 0, time.Time{}, false
 	}
-	return n.statusSince, true
-}
-
-// UnreadySince returns the status of a node that is not Ready, and the time since which the node is known to have this
-// status. ok is false if the node is Ready or does not exist.
-func (x *Nodes) UnreadySince(name string) (since time.Time, status event.Status, ok bool) {
-	n := existing(x.nodes, name)
-	if n == nil || n.ready == event.StatusTrue {
-		return time.Time{}, 0, false
-	}
-	return n.statusSince, n.ready, true
+	return n.ready, n.statusSince, true
 }
 
 // Lost returns the names of the nodes that have sent no heartbeat for longer than the grace period.

@@ -46,8 +46,8 @@ const deletedWithin = 30 * time.Second
 // evictedByNode returns the eviction of a pod by the taint of a node that is not Ready, or nil. Before v1.26, an eviction is
 // a deletion without a condition, which comes when the toleration ends.
 func (x *Pods) evictedByNode(p *Pod, o *event.Pod, t time.Time) *transition.PodEvicted {
-	since, status, ok := x.nodes.UnreadySince(o.Node)
-	if !ok || o.Disruption != byTaint && (o.Disruption != "" || p.RemovalCause != cause.PodDeleted) {
+	status, since, ok := x.nodes.Status(o.Node)
+	if !ok || status == event.StatusTrue || o.Disruption != byTaint && (o.Disruption != "" || p.RemovalCause != cause.PodDeleted) {
 		return nil
 	}
 	after, tolerates := t.Sub(since), o.ToleratesUnreachable

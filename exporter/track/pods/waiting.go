@@ -155,20 +155,21 @@ func (x *namespaces) now(w *wait) (is transition.Wait, known bool) {
 		container, _, _ := strings.Cut(w.reason, ":")
 		is.Kind, is.Since, is.Reason = transition.WaitProbe, w.runs, container
 	}
-	ready, ok := x.nodes.ReadySince(node)
+	status, since, exists := x.nodes.Status(node)
+	isReady := exists && status == event.StatusTrue
 	switch w.kind {
 	case "":
 	case transition.WaitNode, transition.WaitDeletion:
 		known = true
 	case transition.WaitReady:
-		if ready.After(is.Since) {
-			is.Since = ready
+		if since.After(is.Since) {
+			is.Since = since
 		}
-		known = ok && now.Sub(is.Since) > recoverWithin
+		known = isReady && now.Sub(is.Since) > recoverWithin
 	case transition.WaitAddress:
 		known = now.Sub(w.since) > writtenWithin
 	default:
-		known = ok || !x.nodes.Known(node)
+		known = isReady || !x.nodes.Known(node)
 	}
 	if !known {
 		return transition.Wait{}, false
