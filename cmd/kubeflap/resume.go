@@ -141,8 +141,7 @@ func (p *pipeline) interrupt(last, now time.Time) {
 		p.journal.Add(x)
 	}
 	tracked, past := p.tracker.Past(last), p.incidents.Past(last)
-	tracked.Interrupt(last)
-	past.Ongoing = nil
+	tracked.Outages, past.Ongoing = nil, nil
 	p.begin(now)
 	p.tracker.Restore(tracked, last)
 	p.incidents.Restore(past, now)

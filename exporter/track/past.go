@@ -13,7 +13,8 @@ import (
 type Past struct {
 	Coverage watches.Coverage `json:"coverage"`
 	Nodes    nodes.Past       `json:"nodes"`
-	// Outages holds each ongoing outage, by the UID of the Service.
+	// Outages holds each ongoing outage, by the UID of the Service. Remove them if kubeflap did not run for long, because
+	// nobody knows whether they went on.
 	Outages map[event.UID]services.Outage `json:"outages"`
 }
 
@@ -24,13 +25,6 @@ func (t *Tracker) Past(at time.Time) Past {
 		p.Coverage.NotWatched = nil // the events that follow show it
 		return p
 	})
-}
-
-// Interrupt prepares p for a process that starts long after the earlier one stopped. It ends the ongoing gaps, and removes
-// the ongoing outages, because nobody knows whether they went on.
-func (p *Past) Interrupt(stopped time.Time) {
-	p.Coverage.Interrupt(stopped)
-	p.Outages = nil
 }
 
 // Restore takes over what an earlier Tracker knew of the same cluster when it stopped. Call it before the first event.

@@ -89,15 +89,6 @@ func (w *Watches) Continue(c Coverage, stopped time.Time) {
 	}
 }
 
-// Interrupt ends all ongoing gaps.
-func (c *Coverage) Interrupt(t time.Time) {
-	for i := range c.Gaps {
-		if g := &c.Gaps[i]; g.To.IsZero() {
-			g.To = t
-		}
-	}
-}
-
 // ongoingGap returns the ongoing gap of a resource. ok is false if the resource is watched, if the cluster does not
 // have it, or if its watch has only just broken.
 func (w *Watches) ongoingGap(k event.Kind) (g Gap, ok bool) {
