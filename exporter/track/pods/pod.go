@@ -120,22 +120,24 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 	if is.images == 0 || len(o.Containers) == 0 {
 		return false // the containers are unknown
 	}
-	some := func(is func(event.Container) bool) bool { return stayedReady && slices.ContainsFunc(o.Containers, is) }
-	ended := some(func(c event.Container) bool { return c.State == "terminated" })
+	was := x.was(p)
+	if stayedReady && was.staleSince == 0 && slices.ContainsFunc(o.Containers, func(c event.Container) bool { return c.State == "terminated" }) {
+		x.note(p).staleSince = x.watches.Moment(e.Seen)
+	}
 	if p.runs != runsOf(o) {
-		x.note(p).replaced, x.note(p).updateDone = true, stayedReady
-		if some(func(c event.Container) bool { return c.Restarts > 0 }) {
-			ended = true
+		was = x.note(p)
+		was.replaced, was.updateDone = true, stayedReady
+		if stayedReady && slices.ContainsFunc(o.Containers, func(c event.Container) bool { return c.Restarts > 0 }) {
+			if was.staleSince > was.updatedAt {
+				was.staleSince = 0 // Ready is right again
+			}
 			is.namespace.SilentRestarts++
 			x.found.Add(transition.PodRestartedSilently{At: transition.At{Time: e.Seen}, Pod: x.named(p)})
 		}
 	}
-	if ended && x.was(p).staleSince == 0 {
-		x.note(p).staleSince = x.watches.Moment(e.Seen)
-	}
 	if updated = is.images != imagesOf(o); updated {
-		was, now := x.note(p), x.watches.Moment(e.Seen)
-		*was = past{of: p.ID, loss: was.loss, updatedAt: now, staleSince: now, inRotation: p.IsReady()}
+		now := x.watches.Moment(e.Seen)
+		*x.note(p) = past{of: p.ID, loss: was.loss, updatedAt: now, staleSince: now, inRotation: p.IsReady()}
 		is.namespace.InPlaceUpdates++
 		if !is.gated {
 			is.namespace.UngatedUpdates++

@@ -130,16 +130,16 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 
 // observeStale reports for how long Ready was wrongly True after a container had exited or its image had been changed.
 // It reports this once for each update and for each end of a container, because the pod can lose readiness again before
-// the container is replaced, or while the new container starts. The parameter ends is set if a container has just ended. What
-// happened longer ago than UpdateWindow has had no effect.
+// the container is replaced, or while the new container starts. The parameter ends is set if a container has just ended.
 func (x *Pods) observeStale(p *Pod, why cause.Cause, ends bool, t time.Time) {
-	now, since := x.watches.Moment(t), x.was(p).staleSince
-	x.note(p).staleSince = 0
-	recent := since != 0 && now-since <= event.Moment(UpdateWindow)
+	was := x.note(p)
+	since := was.staleSince
+	was.staleSince = 0
 	switch {
-	case why == cause.ContainerExit && ends && !recent:
-		since = now
-	case !recent || why != cause.InPlaceUpdate && why != cause.ContainerExit:
+	case why == cause.InPlaceUpdate && since != 0, why == cause.ContainerExit && since > was.updatedAt:
+	case why == cause.ContainerExit && ends:
+		since = x.watches.Moment(t)
+	default:
 		return
 	}
 	named := transition.Pod{Namespace: x.of(p).namespace.Name, Name: x.name(p)}
