@@ -124,24 +124,15 @@ func (l *Ledger) HeartbeatWasLate(node string, t time.Time, interval time.Durati
 // judgeShort decides whether the short silences of the last hour have a shared cause, or whether each node itself is at
 // fault. They belong to no incident.
 func (l *Ledger) judgeShort(late silence.List) {
-	isOver := func(x *silence.Silence) bool { return x.Short && !x.IsOngoing() }
-	isOpen := func(x *silence.Silence) bool {
-		return isOver(x) && (x.Judgement == nil || x.Judgement.Verdict() != verdict.SharedPath)
-	}
-	if late = late.Filter(isOpen); len(late) == 0 {
-		return
-	}
 	f := l.NodeLoss(nil, l.Silences.Nodes)
 	for _, x := range late {
-		if !isOpen(x) {
-			continue // it has been judged with another one
+		if x.IsOngoing() || x.Judgement != nil && x.Judgement.Verdict() == verdict.SharedPath {
+			continue
 		}
 		x.Judgement, f.Silences = nil, silence.List{x}
-		switch is, with := judge.SharedPathAnswer(f); is {
+		switch judge.SharedPathAnswer(f) {
 		case verdict.Yes:
-			for _, x := range append(with.Filter(isOver), x) {
-				x.Judgement = silence.NewJudgement(verdict.SharedPath)
-			}
+			x.Judgement = silence.NewJudgement(verdict.SharedPath)
 		case verdict.No:
 			x.Judgement = silence.NewJudgement(verdict.Node)
 		case verdict.Unknown:

@@ -118,15 +118,8 @@ func weighAll(f *NodeLoss) *weighing {
 	return w
 }
 
-// SharedPathAnswer reports whether something that the nodes share delayed their heartbeats, and which silences have this
-// cause, too, because they began together.
-func SharedPathAnswer(f *NodeLoss) (is verdict.Answer, with silence.List) {
-	w := weighAll(f)
-	if w.shared.is == yes && w.grouped.is == yes {
-		with = w.group
-	}
-	return w.shared.is, with
-}
+// SharedPathAnswer reports whether something that the nodes share delayed their heartbeats.
+func SharedPathAnswer(f *NodeLoss) verdict.Answer { return weighAll(f).shared.is }
 
 // SimultaneousSilences returns the silences of several lost nodes that began within one heartbeat interval and have a
 // common cause. It returns nil if chance may explain them.
