@@ -70,8 +70,7 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 	if x.Losses > 0 || x.Cause == cause.ManualWrite && !x.Steady || x.Cause == cause.Unknown && !x.Vanished {
 		l.Show(r)
 	}
-	l.pods.moveNotes(r, x, a.losses > 1)
-	l.pods.noteWhy(r, x)
+	l.pods.addTo(r, x, a.losses > 1)
 	r.Evidence.Add(incident.Entry{Kind: incident.AddressLost, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
 	l.moveReadds(r, a, x)
 	l.takeOut(r, a, x)

@@ -112,14 +112,15 @@ func (l *pods) podEvicted(x transition.PodEvicted) {
 	l.nodes.Note(r, entry)
 }
 
-// moveNotes adds the observations about the pod of a lost address to the incident. The parameter `again` is set if the
-// incident already contained an earlier loss of the address.
-func (l *pods) moveNotes(r *ledger.Record, x transition.AddressLost, again bool) {
-	key := podKey{x.Namespace, x.Pod.Name}
-	p := l.lately[key]
-	if p == nil || x.Pod.Name == "" {
+// addTo adds to an incident what is known of the pod of a lost address. The parameter `again` is set if the incident already
+// contained an earlier loss of the address.
+func (l *pods) addTo(r *ledger.Record, x transition.AddressLost, again bool) {
+	r.Quotes.Add(incident.Quote{Cause: x.Cause, Words: x.Why}, 1)
+	if x.Pod.Name == "" {
 		return
 	}
+	key := podKey{x.Namespace, x.Pod.Name}
+	p := l.named(key, x.Time)
 	for _, note := range p.notes {
 		// The stale period may have begun before the first loss, so it does not explain a later one.
 		if note.Kind != incident.PodWasStale || !again {
@@ -129,6 +130,17 @@ func (l *pods) moveNotes(r *ledger.Record, x transition.AddressLost, again bool)
 	p.notes = nil
 	if !p.down.IsZero() && p.span == nil && !x.Cause.EndsPod() {
 		p.span = r.Timeline.Begin(incident.TrackPod, key.String(), p.down)
+	}
+	if !slices.Contains(p.records, r) {
+		p.records = append(p.records, r)
+	}
+	switch e := (incident.Entry{Time: x.Time, Name: key.String(), Why: x.Why}); {
+	case x.Relabelled:
+		e.Kind = incident.PodRelabelled
+		r.Evidence.Add(e)
+	case x.Cause == cause.PodEvicted && x.Why != "" && p.down.IsZero() && p.evictedBy == nil:
+		e.Kind = incident.PodWasEvicted
+		r.Evidence.Add(e)
 	}
 }
 
@@ -146,27 +158,6 @@ func (l *pods) sweep(t time.Time) {
 		if p.span == nil && p.seen.Before(t.Add(-ledger.Quiet)) || p.seen.Before(t.Add(-podMemory)) {
 			delete(l.lately, key)
 		}
-	}
-}
-
-// noteWhy adds what the API says about a lost address to the incident.
-func (l *pods) noteWhy(r *ledger.Record, x transition.AddressLost) {
-	r.Quotes.Add(incident.Quote{Cause: x.Cause, Words: x.Why}, 1)
-	if x.Pod.Name == "" {
-		return
-	}
-	key := podKey{x.Namespace, x.Pod.Name}
-	p := l.named(key, x.Time)
-	if !slices.Contains(p.records, r) {
-		p.records = append(p.records, r)
-	}
-	switch e := (incident.Entry{Time: x.Time, Name: key.String(), Why: x.Why}); {
-	case x.Relabelled:
-		e.Kind = incident.PodRelabelled
-		r.Evidence.Add(e)
-	case x.Cause == cause.PodEvicted && x.Why != "" && p.down.IsZero() && p.evictedBy == nil:
-		e.Kind = incident.PodWasEvicted
-		r.Evidence.Add(e)
 	}
 }
 

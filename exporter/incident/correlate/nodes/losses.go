@@ -26,7 +26,7 @@ func (n *node) current(t time.Time) *ledger.Record {
 	}
 	n.record = n.record.Root()
 	if n.record.HasEndedBy(t) {
-		n.leave()
+		n.record = nil // later failures belong to another incident
 	}
 	return n.record
 }
@@ -38,9 +38,6 @@ func (l *Nodes) Current(name string, t time.Time) *ledger.Record {
 	}
 	return nil
 }
-
-// leave records that later failures of the node belong to another incident.
-func (n *node) leave() { n.record = nil }
 
 // lose records that a node was lost. The parameter gap is the time without heartbeats. The result is the incident to
 // which the node belongs according to the evidence so far.
@@ -81,7 +78,7 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 		if n.isOpenIn(r) || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
 			return r
 		}
-		n.leave() // the node had recovered, and its new loss belongs to a grace-period incident
+		n.record = nil // the node had recovered, and its new loss belongs to a grace-period incident
 	}
 	s := incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
 	switch earlier, wasLost := l.EarlierSubject(t, func(o ledger.Ongoing) bool { return slices.Contains(o.Nodes, n.name) }); {

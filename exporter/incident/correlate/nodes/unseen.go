@@ -52,7 +52,7 @@ func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 	r.Evidence.Add(n.entry(incident.HeartbeatsInTime, x.Time, x.Silence))
 	n.recovers(l.Ledger, r, incident.Silent(n.name), x.Time)
 	if r.WithdrawSilences(x.Node, late) {
-		n.leave()
+		n.record = nil
 	}
 	l.WithdrawIfEmpty(r, x.Time)
 	if rest := r.NodeNames(); r.Kind == incident.KindControlPlane && len(rest) == 1 && !r.Settled {
