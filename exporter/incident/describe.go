@@ -156,14 +156,6 @@ func (w Waited) Entry() Entry {
 	return Entry{Kind: OutageWaited, Time: w.Since, Service: w.Service, Name: advice.Waiting{Namespace: w.Service.Namespace, Wait: w.Wait}.What(), Duration: w.Lasted}
 }
 
-// WaitEnded records that a Service no longer waits for w, and adds it to the evidence.
-func (f *Facts) WaitEnded(w Waited) {
-	f.Evidence.Add(w.Entry())
-	if w.Lasted > f.waited.Lasted {
-		f.waited = w
-	}
-}
-
 // keepsGoing returns what keeps the longest of the ongoing outages going. ok is false if it is unknown.
 func keepsGoing(x *Incident) (service string, w advice.Waiting, ok bool) {
 	for _, s := range x.Services {

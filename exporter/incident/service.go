@@ -29,8 +29,9 @@ type Service struct {
 	AtLeast phrase.Seconds `json:"outage_seconds_at_least,omitempty"`
 	AtMost  phrase.Seconds `json:"outage_seconds_at_most,omitempty"`
 
-	// Wait is what the Service waits for.
-	Wait transition.Wait `json:"-"`
+	// Wait is what the Service waits for. The list waited holds what it waited for before, in this outage.
+	Wait   transition.Wait `json:"-"`
+	waited []Waited
 	// The array classes counts the outages by class. An ongoing one has the class that it began with.
 	classes [cause.NumClasses]int
 }
@@ -38,7 +39,7 @@ type Service struct {
 // take adds the effect of another incident on the Service.
 func (s *Service) take(e *Service) {
 	s.Lost, s.Bounces = s.Lost+e.Lost, s.Bounces+e.Bounces
-	s.Wait = cmp.Or(s.Wait, e.Wait)
+	s.Wait, s.waited = cmp.Or(s.Wait, e.Wait), append(s.waited, e.waited...)
 	s.Outages += e.Outages
 	s.addOutage(e.OutageTime, e.AtLeast, e.AtMost)
 	for class, n := range e.classes {
@@ -118,6 +119,39 @@ func (f *Facts) EndOutage(x transition.Service, began, t time.Time, was, class c
 	e.addOutage(lasted, phrase.Seconds(atLeast), phrase.Seconds(atMost))
 	e.classes[was]--
 	e.classes[class]++
-	e.Wait = transition.Wait{}
+	e.endWait(t)
+	for _, w := range e.waited {
+		f.Evidence.Add(w.Entry())
+		if w.Lasted > f.waited.Lasted {
+			f.waited = w
+		}
+	}
+	e.waited = nil
 	f.Recovers(OpenOutage(x), t)
+}
+
+// WaitsFor records that a Service without a ready address waits for w. If nothing is known to be missing, w is zero since t.
+func (f *Facts) WaitsFor(x transition.Service, w transition.Wait, t time.Time) {
+	e := f.EffectOn(x)
+	if w.Kind != "" {
+		t = w.Since
+	}
+	e.endWait(t)
+	e.Wait = w
+}
+
+// endWait adds the current wait to those of the outage. It continues an earlier wait of the same kind and pod.
+func (s *Service) endWait(t time.Time) {
+	w := Waited{transition.Service{Namespace: s.Namespace, Name: s.Name}, s.Wait, max(t.Sub(s.Wait.Since), 0)}
+	if s.Wait = (transition.Wait{}); w.Kind == "" {
+		return
+	}
+	s.waited = slices.DeleteFunc(s.waited, func(was Waited) bool {
+		again := was.Kind == w.Kind && was.UID == w.UID
+		if again {
+			w.Lasted, w.Since = was.Lasted+w.Lasted, was.Since
+		}
+		return again
+	})
+	s.waited = append(s.waited, w)
 }

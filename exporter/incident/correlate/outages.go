@@ -24,11 +24,6 @@ type service struct {
 	record *ledger.Record
 	outage time.Time
 	class  cause.Class
-	// The list waited holds what the Service waits for in the ongoing outage, and what it waited for before. The last one
-	// is the current wait if `waiting` is set, since waitingSince.
-	waited       []incident.Waited
-	waiting      bool
-	waitingSince time.Time
 	// The field gained is the number of ready addresses that the Service recently gained. gainedAt is the time of the
 	// newest gain.
 	gained   int
@@ -94,37 +89,8 @@ func (l *services) outageWaits(x transition.OutageWaits) {
 	if s.record == nil {
 		return
 	}
-	r := s.record.Root()
-	if r.Cause == cause.EndpointsReset || r.Cause == cause.ManualWrite {
-		return
-	}
-	if x.Wait.Kind == "" {
-		s.endWait(x.Time)
-	} else {
-		s.endWait(x.Wait.Since)
-		s.beginWait(x.Service, x.Wait)
-	}
-	r.EffectOn(x.Service).Wait = x.Wait
-}
-
-// beginWait begins a wait. It continues an earlier wait of the same kind and pod.
-func (s *service) beginWait(x transition.Service, w transition.Wait) {
-	again := incident.Waited{Service: x, Wait: w}
-	s.waited = slices.DeleteFunc(s.waited, func(was incident.Waited) bool {
-		same := was.Kind == w.Kind && was.UID == w.UID
-		if same {
-			again.Lasted, again.Since = was.Lasted, was.Since
-		}
-		return same
-	})
-	s.waited, s.waiting, s.waitingSince = append(s.waited, again), true, w.Since
-}
-
-// endWait ends the current wait.
-func (s *service) endWait(t time.Time) {
-	if s.waiting {
-		s.waited[len(s.waited)-1].Lasted += max(t.Sub(s.waitingSince), 0)
-		s.waiting = false
+	if r := s.record.Root(); r.Cause != cause.EndpointsReset && r.Cause != cause.ManualWrite {
+		r.WaitsFor(x.Service, x.Wait, x.Time)
 	}
 }
 
@@ -139,11 +105,7 @@ func (l *services) outageEnded(x transition.OutageEnded) {
 func (l *services) endOutage(x transition.Service, s *service, t time.Time, how incident.EntryKind, class cause.Class, atLeast, atMost time.Duration) {
 	r := s.record.Root()
 	r.EndOutage(x, s.outage, t, s.class, class, atLeast, atMost)
-	s.endWait(t)
-	for _, w := range s.waited {
-		r.WaitEnded(w)
-	}
-	s.record, s.waited = nil, nil
+	s.record = nil
 	endRemoval(r, x, t)
 	l.Note(r, incident.Entry{Kind: how, Time: t, Service: x, Duration: atLeast, AtMost: atMost})
 }
