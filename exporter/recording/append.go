@@ -162,9 +162,15 @@ func appendText(text []byte, s string) []byte {
 
 // appendEscaped appends a text that contains more than plain ASCII, which is rare.
 func appendEscaped(text []byte, s string) []byte {
-	var escaped bytes.Buffer
-	encoder := json.NewEncoder(&escaped)
+	text, _ = appendJSON(text, s) // a text has no errors
+	return text
+}
+
+// appendJSON appends a value as encoding/json writes it, with < and > as they are.
+func appendJSON(text []byte, v any) ([]byte, error) {
+	buffer := bytes.NewBuffer(text)
+	encoder := json.NewEncoder(buffer)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(s) // a text has no errors
-	return append(text, bytes.TrimSuffix(escaped.Bytes(), []byte("\n"))...)
+	err := encoder.Encode(v)
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), err
 }

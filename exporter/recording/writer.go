@@ -2,9 +2,7 @@ package recording
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -69,13 +67,11 @@ func NewWriter(out io.Writer, header Header, compress bool) (*Writer, error) {
 		w.gzip, _ = gzip.NewWriterLevel(w.buffer, compression) // the level is valid
 	}
 	header.Recorded = header.Recorded.UTC()
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(firstLine{format{kubeflapRecording, Version}, header}); err != nil {
+	line, err := appendJSON(nil, firstLine{format{kubeflapRecording, Version}, header})
+	if err != nil {
 		return nil, failed(err)
 	}
-	return w, cmp.Or(w.write(line.Bytes()), w.Flush())
+	return w, cmp.Or(w.write(append(line, '\n')), w.Flush())
 }
 
 // WriteAll adds events until one of them is an error. If the Anonymiser is not nil, it anonymises them.
