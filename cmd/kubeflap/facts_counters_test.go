@@ -69,10 +69,7 @@ func (c counters) forget(object string) {
 // expectCounters checks that the metrics count the changes that kubeflap reported.
 func (c counters) expectCounters(t *testing.T, p *pipeline) {
 	t.Helper()
-	families, err := p.collector.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := gather(t, p)
 	got := counters{}
 	for _, family := range families {
 		labels, counted := countedMetrics[family.GetName()]

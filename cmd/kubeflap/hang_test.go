@@ -57,9 +57,7 @@ func TestNothingWaitsForTheDiskOrTheTerminal(t *testing.T) {
 		c.runUntil(c.second() + 0.5)
 		p.tick()
 		if int(c.second())%20 == 0 {
-			if _, err := p.collector.Gather(); err != nil {
-				t.Fatal(err)
-			}
+			gather(t, p)
 		}
 	}
 	if all := p.cluster("").Read().Incidents; len(all) != 200 || all[0].State != "resolved" {

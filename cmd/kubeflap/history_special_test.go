@@ -130,10 +130,7 @@ func TestCountersBeginAtZero(t *testing.T) {
 	r.runUntil(1500)
 	r.kill()
 	r.begin()
-	families, err := r.pipeline.collector.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := gather(t, r.pipeline)
 	for _, family := range families {
 		for _, m := range family.Metric {
 			if n := valueOf(m); n > 0 && family.GetType() != dto.MetricType_GAUGE {

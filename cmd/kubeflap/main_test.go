@@ -14,11 +14,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -70,6 +72,27 @@ func parseMetrics(text io.Reader) ([]*dto.MetricFamily, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	byName, err := parser.TextToMetricFamilies(text)
 	return slices.Collect(maps.Values(byName)), err
+}
+
+// gather returns the metrics of a pipeline.
+func gather(t *testing.T, p *pipeline) []*dto.MetricFamily {
+	t.Helper()
+	page := metrics.NewPage(prometheus.NewRegistry())
+	page.Add(p.collector, "")
+	scrape, err := page.Scrape()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scrape.Done()
+	var text bytes.Buffer
+	if err := scrape.Write(&text, expfmt.NewFormat(expfmt.TypeTextPlain)); err != nil {
+		t.Fatal(err)
+	}
+	families, err := parseMetrics(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
 }
 
 // inOrder returns the metrics in a canonical order of families and labels.

@@ -63,10 +63,7 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 		w.t.Fatal(err)
 	}
 	all["advise, live"] = live.Heartbeats.Recommended
-	families, err := w.pipeline.collector.Gather()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	families := gather(w.t, w.pipeline)
 	all["metric"] = 0
 	for _, f := range families {
 		if f.GetName() == "kubeflap_node_monitor_grace_period_recommended_seconds" {

@@ -148,10 +148,7 @@ func textOf(all []pageIncident) string {
 
 // verdictMetrics returns the verdicts in the metrics, and the page's verdicts for the same nodes and Services.
 func (w *storyWatcher) verdictMetrics(all []pageIncident) (got, want string) {
-	families, err := w.pipeline.collector.Gather()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	families := gather(w.t, w.pipeline)
 	var have, should []string
 	for _, f := range families {
 		if name := f.GetName(); name == "kubeflap_node_verdict" || name == "kubeflap_service_verdict" {
@@ -255,10 +252,7 @@ func (x *scenario) checkVerdicts(w *storyWatcher, all []pageIncident, allowed []
 
 // checkCounter checks that kubeflap_incidents_total counts all resolved incidents with their verdicts.
 func (x *scenario) checkCounter(w *storyWatcher) {
-	families, err := w.pipeline.collector.Gather()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	families := gather(w.t, w.pipeline)
 	counted, resolved := map[string]float64{}, map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.Metric {

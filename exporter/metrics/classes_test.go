@@ -118,7 +118,7 @@ func (s *outage) deletes(name string) *outage {
 // show writes the series with a class, and the numbers of nodes in incidents, except those that are always 0.
 func (s *outage) show(what string) *outage {
 	fmt.Fprintf(s.text, "%d s: %s\n", s.now, what)
-	for line := range strings.Lines(exposed(s.t, familiesOf(s.t, s.c))) {
+	for line := range strings.Lines(exposed(s.t, familiesOf(s.t, pageOf(s.c)))) {
 		is := func(name string) bool { return strings.HasPrefix(line, name) }
 		isZero := strings.HasSuffix(line, " 0\n")
 		if is("kubeflap_node_silence_start") || !isZero && (is("kubeflap_node_unready_total") || is("kubeflap_node_unready_seconds_total") || is("kubeflap_incident_nodes")) {

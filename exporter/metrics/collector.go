@@ -44,13 +44,6 @@ func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() t
 	return c
 }
 
-// Gather returns the metrics as numbers. It implements prometheus.Gatherer.
-func (c *Collector) Gather() ([]*dto.MetricFamily, error) {
-	page := NewPage(prometheus.Gatherers{})
-	page.Add(c, "")
-	return page.Gather()
-}
-
 // Intervals returns the number of heartbeat intervals.
 func (c *Collector) Intervals() uint64 {
 	var m dto.Metric

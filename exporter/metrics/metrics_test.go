@@ -1,9 +1,13 @@
 package metrics
 
 import (
+	"bytes"
+	"errors"
 	"flag"
+	"io"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,9 +60,31 @@ func played(t *testing.T, path string) *Collector {
 	return c
 }
 
-func familiesOf(t *testing.T, from prometheus.Gatherer) []*dto.MetricFamily {
+// pageOf returns a page with one cluster.
+func pageOf(c *Collector) *Page {
+	page := NewPage(prometheus.NewRegistry())
+	page.Add(c, "")
+	return page
+}
+
+// familiesOf decodes a scrape. Gatherers sort the metrics and check them.
+func familiesOf(t *testing.T, page *Page) []*dto.MetricFamily {
 	t.Helper()
-	families, err := from.Gather()
+	decoder := expfmt.NewDecoder(bytes.NewReader(scraped(t, page, expfmt.NewFormat(expfmt.TypeProtoDelim))), expfmt.NewFormat(expfmt.TypeProtoDelim))
+	families, err := prometheus.Gatherers{prometheus.GathererFunc(func() (all []*dto.MetricFamily, err error) {
+		for {
+			family := &dto.MetricFamily{}
+			if err := decoder.Decode(family); errors.Is(err, io.EOF) {
+				return all, nil
+			} else if err != nil {
+				return nil, err //nolint:wrapcheck // the test looks at it
+			}
+			for _, m := range family.Metric {
+				slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+			}
+			all = append(all, family)
+		}
+	})}.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +98,7 @@ func exposed(t *testing.T, families []*dto.MetricFamily) string {
 
 // TestExpositionOfClasses replays outages of each class. An hour has not passed yet, so the gauge still has its old classes.
 func TestExpositionOfClasses(t *testing.T) {
-	families := slices.DeleteFunc(familiesOf(t, played(t, "testdata/classes.jsonl")), func(f *dto.MetricFamily) bool {
+	families := slices.DeleteFunc(familiesOf(t, pageOf(played(t, "testdata/classes.jsonl"))), func(f *dto.MetricFamily) bool {
 		return !slices.Contains([]string{
 			"kubeflap_service_addresses_lost_total", "kubeflap_service_outages_total", "kubeflap_service_outage_seconds_total",
 			"kubeflap_service_outage_start_timestamp_seconds",
@@ -98,7 +124,7 @@ func TestExpositionOfAFlightRecorder(t *testing.T) {
 	registry.MustRegister(NewFlightRecorder(func() flightrecorder.Status {
 		return flightrecorder.Status{Recording: true, Lost: 2}
 	}))
-	golden(t, "testdata/recorder.prom", exposed(t, familiesOf(t, registry)))
+	golden(t, "testdata/recorder.prom", exposed(t, familiesOf(t, NewPage(registry))))
 }
 
 // TestTheStory replays a story with some of everything: late and missed heartbeats, a node that is lost and recovers,
@@ -106,7 +132,7 @@ func TestExpositionOfAFlightRecorder(t *testing.T) {
 // blind watch and an unavailable resource. All metrics must have series. It also checks their names, that histograms have
 // native and classic buckets, and that counters carry the time at which kubeflap listed the Services.
 func TestTheStory(t *testing.T) {
-	families := familiesOf(t, played(t, "testdata/story.jsonl"))
+	families := familiesOf(t, pageOf(played(t, "testdata/story.jsonl")))
 	golden(t, "testdata/story.prom", exposed(t, families))
 	problems, err := promlint.NewWithMetricFamilies(families).Lint()
 	if err != nil {

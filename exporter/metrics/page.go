@@ -2,16 +2,12 @@ package metrics
 
 import (
 	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 )
 
@@ -58,35 +54,6 @@ func (p *Page) Add(c *Collector, name string) {
 			p.heads[i][e] = headOf(m.Name, m.Help, m.Type, e)
 		}
 	}
-}
-
-// Gather returns the metrics as numbers. It implements prometheus.Gatherer. It decodes a scrape.
-func (p *Page) Gather() ([]*dto.MetricFamily, error) {
-	s, err := p.Scrape()
-	if err != nil {
-		return nil, err
-	}
-	defer s.Done()
-	var text bytes.Buffer
-	if err := s.Write(&text, expfmt.NewFormat(expfmt.TypeProtoDelim)); err != nil {
-		return nil, err
-	}
-	return prometheus.Gatherers{prometheus.GathererFunc(func() (all []*dto.MetricFamily, err error) {
-		decoder := expfmt.NewDecoder(&text, expfmt.NewFormat(expfmt.TypeProtoDelim))
-		for err == nil {
-			family := &dto.MetricFamily{}
-			if err = decoder.Decode(family); err == nil {
-				all = append(all, family)
-			}
-			for _, m := range family.Metric {
-				slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
-			}
-		}
-		if !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("decode the metrics: %w", err)
-		}
-		return all, nil
-	})}.Gather() // Gatherers sort the metrics and check them
 }
 
 // piece is the number of bytes to buffer before a write.

@@ -1,11 +1,15 @@
 package contract
 
 import (
+	"bytes"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
@@ -208,14 +212,31 @@ func (r *replica) bookmark() {
 	r.cluster.in(time.Minute, r.bookmark)
 }
 
+// read decodes a scrape.
+func (r *replica) read() (map[string]*dto.MetricFamily, error) {
+	page := metrics.NewPage(prometheus.NewRegistry())
+	page.Add(r.collector, "")
+	scrape, err := page.Scrape()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the test prints it
+	}
+	defer scrape.Done()
+	var text bytes.Buffer
+	if err := scrape.Write(&text, expfmt.NewFormat(expfmt.TypeTextPlain)); err != nil {
+		return nil, err //nolint:wrapcheck // the test prints it
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(&text) //nolint:wrapcheck // the test prints it
+}
+
 // gathered reads the metrics once, for several scrapes. If no process runs or Prometheus cannot reach it, there are
 // none.
 func (r *replica) gathered() prometheus.Gatherer {
 	if r.stopped || r.outOfReach {
 		return prometheus.Gatherers{}
 	}
-	families, err := r.collector.Gather()
-	families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == r.lacks })
+	byName, err := r.read()
+	families := slices.DeleteFunc(slices.Collect(maps.Values(byName)), func(f *dto.MetricFamily) bool { return f.GetName() == r.lacks })
 	for name, value := range r.process {
 		families = append(families, &dto.MetricFamily{Name: &name, Metric: []*dto.Metric{{Gauge: &dto.Gauge{Value: &value}}}})
 	}
