@@ -17,7 +17,7 @@ import (
 )
 
 // adviceGiven is the exit status if there is any advice.
-const adviceGiven exitStatus = 3
+const adviceGiven = 3
 
 // adviser holds the flags of the advise command.
 type adviser struct {
@@ -53,7 +53,7 @@ func (a *adviser) advise(p program) error {
 		return err
 	}
 	if given.Advice {
-		return adviceGiven
+		return exitStatus{status: adviceGiven}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 
 const (
 	// flapped is the exit status if something flapped that should not have. cannotCheck is the one if nobody can tell.
-	flapped, cannotCheck exitStatus = 1, 2
+	flapped, cannotCheck = 1, 2
 	// listWithin is the longest time until all resources of a live cluster are listed.
 	listWithin = time.Minute
 	// settleFor is how long kubeflap waits at the end of the period for the events that belong to it.
@@ -37,7 +37,7 @@ type checker struct {
 	duration time.Duration
 	command  []string
 	annotate bool
-	status   exitStatus // of the command
+	status   int // of the command
 }
 
 func registerCheck(app *kingpin.Application) (string, command) {
@@ -87,9 +87,21 @@ func (c *checker) addAllowances(cmd *kingpin.CmdClause) {
 }
 
 func (c *checker) run(p program) error {
+	status, err := c.judge(p)
+	switch {
+	case err != nil:
+		return exitStatus{cannotCheck, err}
+	case status != 0:
+		return exitStatus{status: status}
+	}
+	return nil
+}
+
+// judge returns the exit status, after it has printed the result.
+func (c *checker) judge(p program) (status int, err error) {
 	allowed, err := check.Load(c.allow, c.allowed, &c.ignored)
 	if err != nil {
-		return failed{err, cannotCheck}
+		return 0, err //nolint:wrapcheck // the error contains the path
 	}
 	ask := c.watch
 	switch {
@@ -100,22 +112,16 @@ func (c *checker) run(p program) error {
 	}
 	answer, err := ask(p)
 	if err != nil {
-		return failed{err, cannotCheck}
+		return 0, err
 	}
 	if c.cluster.namespace != "" { // needs no permission for nodes and Leases
 		answer.Coverage.NotWatched = slices.DeleteFunc(answer.Coverage.NotWatched, func(x api.NotWatched) bool { return x.Reason == string(event.ReasonForbidden) })
 	}
 	result := check.Judge(answer, c.between.from, c.between.to, &allowed)
-	if err := c.report(p, result); err != nil {
-		return failed{err, cannotCheck}
+	if c.status == 0 && !result.Passed() {
+		c.status = flapped
 	}
-	switch {
-	case c.status != 0:
-		return c.status
-	case !result.Passed():
-		return flapped
-	}
-	return nil
+	return c.status, c.report(p, result)
 }
 
 // wait waits for the duration of --for or until the command ends.
@@ -134,7 +140,7 @@ func (c *checker) wait(ctx context.Context, p program) error {
 		return fmt.Errorf("run the command: %w", err)
 	}
 	if err != nil {
-		c.status = max(exitStatus(run.ProcessState.ExitCode()), flapped) // the code is -1 after a signal
+		c.status = max(run.ProcessState.ExitCode(), flapped) // the code is -1 after a signal
 	}
 	return nil
 }

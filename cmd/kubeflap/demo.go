@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +34,7 @@ func registerDemo(app *kingpin.Application) (string, command) {
 		}
 		out := throughTerminal(p.out)
 		defer out.close()
-		d := newDemo(recordings, pace, os.Args[0], out)
+		d := newDemo(recordings, pace, out)
 		// The terminal already shows all events.
 		level := promslog.NewLevel()
 		p.logger = promslog.New(&promslog.Config{Level: level, Writer: p.log})
@@ -50,12 +49,12 @@ func registerDemo(app *kingpin.Application) (string, command) {
 type demo struct {
 	*replay
 	out io.Writer
-	// site is the URL of the demo's pages. program is the command that started the demo.
-	site, program string
+	// site is the URL of the demo's pages.
+	site string
 }
 
-func newDemo(recordings []clusterRecording, speed float64, program string, out io.Writer) *demo {
-	d := &demo{out: out, program: program}
+func newDemo(recordings []clusterRecording, speed float64, out io.Writer) *demo {
+	d := &demo{out: out}
 	d.replay = newReplay(recordings, speed, defaultSettings(), func(cluster string) reporter {
 		i := slices.IndexFunc(recordings, func(x clusterRecording) bool { return x.cluster == cluster })
 		header := recordings[i].header
@@ -91,12 +90,7 @@ func (d *demo) conclude() {
 	answer := web.Answer(d.clusters(), &api.Query{})
 	fmt.Fprintln(d.out)
 	_ = api.Table(d.out, &answer, false, d.site) // an error means that the terminal is gone
-	example := "ID"
-	for _, x := range answer.Incidents {
-		example = api.ShortID(x.ID)
-	}
-	fmt.Fprintf(d.out, "\nThe replay is complete. To see why kubeflap excluded other causes, open a link above, or run in another terminal:\n\n"+
-		"  %s incidents --url %s %s\n\nPress Ctrl-C to stop the demo.\n", d.program, d.site, example)
+	fmt.Fprintln(d.out, "\nThe replay is complete. To see why kubeflap excluded other causes, open a link above.\n\nPress Ctrl-C to stop the demo.")
 }
 
 // openIncidents opens the embedded recordings, sorted by name.

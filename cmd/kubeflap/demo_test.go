@@ -17,7 +17,7 @@ func playDemo(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	d := newDemo(recordings, 0, "bin/kubeflap", &out)
+	d := newDemo(recordings, 0, &out)
 	d.introduce("http://localhost:9969")
 	if err := d.play(t.Context()); err != nil {
 		t.Fatal(err)

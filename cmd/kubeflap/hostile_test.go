@@ -208,7 +208,7 @@ func TestHostileNamesInTheDemo(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := newDemo(recordings, 0, "kubeflap", &out).play(t.Context()); err != nil {
+		if err := newDemo(recordings, 0, &out).play(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), ">>> incident ") {

@@ -53,20 +53,14 @@ type program struct {
 // command is a subcommand with parsed flags.
 type command func(program) error
 
-// exitStatus is an error that ends the program with this status, without a message.
-type exitStatus int
-
-// Error implements error.
-func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
-
-// failed is an error that ends the program with a status other than 1.
-type failed struct {
+// exitStatus is an error that ends the program with this status. Without an error of its own, it ends without a message.
+type exitStatus struct {
+	status int
 	error
-	status exitStatus
 }
 
 // Unwrap returns the error.
-func (f failed) Unwrap() error { return f.error }
+func (s exitStatus) Unwrap() error { return s.error }
 
 // commandLine parses arguments.
 type commandLine struct {
@@ -128,20 +122,16 @@ func run(as role, args []string, out, errOut io.Writer) int {
 	p := program{ctx: ctx, logger: promslog.New(line.logging), log: log, out: out}
 	limitMemory(p.logger)
 	err = command(p)
-	var status exitStatus
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &status):
-		return int(status)
 	}
-	// Escape the error, because it may quote a recording or a server's response.
-	fmt.Fprintf(log, "%s: %s\n", as.name, phrase.Text(err.Error()+hint(as, err)))
-	var with failed
-	if errors.As(err, &with) {
-		return int(with.status)
+	ends := exitStatus{1, err}
+	_ = errors.As(err, &ends)
+	if ends.error != nil {
+		// Escape the error, because it may quote a recording or a server's response.
+		fmt.Fprintf(log, "%s: %s\n", as.name, phrase.Text(ends.Error()+hint(as, err)))
 	}
-	return 1
+	return ends.status
 }
 
 // hint returns a suggestion for an error, or an empty string.

@@ -9,9 +9,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// maxGaps is the maximum number of gaps that a text lists.
-const maxGaps = 20
-
 // Unwatched returns a sentence about the resources that are not watched, if there are any.
 func (c *Coverage) Unwatched() []string {
 	if len(c.NotWatched) == 0 {
@@ -50,12 +47,8 @@ func (c *Coverage) Texts(clusters int) (all []string) {
 	}
 	gaps := slices.Clone(c.Gaps)
 	slices.SortStableFunc(gaps, func(a, b Gap) int { return b.From.Compare(a.From) })
-	shown := min(len(gaps), maxGaps)
-	for _, g := range gaps[:shown] {
+	for _, g := range gaps {
 		all = append(all, g.String())
-	}
-	if n := len(gaps) - shown; n > 0 {
-		all = append(all, phrase.Count(n, "older gap is", "older gaps are")+" left out.")
 	}
 	return all
 }
