@@ -80,8 +80,6 @@ var causeTexts = [cause.Count]causeText{
 		pending:  "Service {name} has a selector, and addresses from an unexpected writer",
 		pendingRemedy: "Find out who needs these addresses: the evidence of the incident names the object and its manager. If nobody needs them, delete the object. Its ready addresses receive traffic, and no controller removes them. " +
 			knownManager,
-		advice: "find the client that writes these addresses (in the managedFields of the Endpoints or the audit log), and make that client replace the addresses in a single update",
-		why:    "no controller changes the Endpoints of a Service without a selector, so a client deleted or emptied them.",
 	},
 	cause.ServiceChanged: {
 		happened: "Service {name} was changed and now selects different pods",

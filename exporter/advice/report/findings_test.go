@@ -200,15 +200,12 @@ func TestNodes(t *testing.T) {
 }
 
 func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
-	of := func(name string, conflict bool, counts services.Counters, foreign int) services.Service {
-		return services.Service{Namespace: "a", Name: name, Manual: true, SelectorConflict: conflict, Counters: counts, ForeignAddresses: foreign}
+	of := func(name string, conflict bool, resets uint64) services.Service {
+		return services.Service{Namespace: "a", Name: name, Manual: true, SelectorConflict: conflict, Counters: services.Counters{ResetsWithSelector: resets}}
 	}
 	check(t, "Services", but(clusterOf(50*s, ok), func(c *cluster) {
-		c.services = []services.Service{
-			of("conflict", true, services.Counters{}, 0), of("burst", true, services.Counters{ResetsWithSelector: 1}, 0), of("mended", false, services.Counters{ResetsWithSelector: 3}, 0),
-			of("emptied", false, services.Counters{ResetsSelectorless: 2}, 0), of("foreign", false, services.Counters{}, 2), of("manual", true, services.Counters{}, 1),
-		}
-	}), "bad selector_conflict burst", "warning selector_conflict conflict", "warning endpoints_emptied emptied", "warning foreign_addresses foreign", "warning selector_conflict manual")
+		c.services = []services.Service{of("conflict", true, 0), of("burst", true, 1), of("mended", false, 3)}
+	}), "bad selector_conflict burst ... removed once ... then write the Endpoints again", "warning selector_conflict conflict ... still there")
 }
 
 func TestInPlaceUpdates(t *testing.T) {

@@ -12,34 +12,22 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 )
 
-// serviceRecommendations returns the recommendations about selector conflicts, foreign addresses and emptied Endpoints.
+// serviceRecommendations returns the recommendations about selector conflicts.
 func serviceRecommendations(all []services.Service) (given []Recommendation) {
 	for _, s := range all {
-		add := func(kind, severity, set, observed, advice, why string) {
-			given = append(given, Recommendation{
-				Kind: kind, Severity: severity, Namespace: s.Namespace, Service: s.Name, Set: set, Observed: observed, Advice: advice, Why: why,
-			})
+		if !s.Manual || !s.SelectorConflict {
+			continue
 		}
-		remove, why := advice.Affected{Cause: cause.EndpointsReset, Namespace: s.Namespace, Name: s.Name}.Advice()
-		conflict := s.Manual && s.SelectorConflict
-		switch {
-		case conflict && s.ResetsWithSelector > 0:
-			add("selector_conflict", bad, "a selector, and manually managed Endpoints",
-				"the manually managed addresses were removed "+phrase.Often(int(s.ResetsWithSelector)), remove+", then write the Endpoints again", why)
-		case conflict:
-			add("selector_conflict", warning, "a selector, and manually managed Endpoints",
-				"the manually managed addresses are still there, or were removed before kubeflap looked", remove, why)
-		case s.ForeignAddresses > 0:
-			add("foreign_addresses", warning, "a selector, and addresses that Kubernetes controllers do not manage",
-				phrase.Count(s.ForeignAddresses, "address", "addresses")+" from an unexpected writer",
-				advice.Affected{Cause: cause.ManualWrite, Name: s.Name, Pending: true}.Remedy(),
-				"a ready address gets traffic no matter who wrote it, and Kubernetes controllers only update their own objects.")
+		x := Recommendation{
+			Kind: "selector_conflict", Severity: warning, Namespace: s.Namespace, Service: s.Name, Set: "a selector, and manually managed Endpoints",
+			Observed: "the manually managed addresses are still there, or were removed before kubeflap looked",
 		}
-		if s.Manual && s.ResetsSelectorless > 0 {
-			find, why := advice.Affected{Cause: cause.ManualWrite}.Advice()
-			add("endpoints_emptied", warning, "no selector, and manually managed Endpoints",
-				"the manually managed addresses were emptied or deleted "+phrase.Often(int(s.ResetsSelectorless)), find, why)
+		x.Advice, x.Why = advice.Affected{Cause: cause.EndpointsReset, Namespace: s.Namespace, Name: s.Name}.Advice()
+		if s.ResetsWithSelector > 0 {
+			x.Severity, x.Advice = bad, x.Advice+", then write the Endpoints again"
+			x.Observed = "the manually managed addresses were removed " + phrase.Often(int(s.ResetsWithSelector))
 		}
+		given = append(given, x)
 	}
 	return given
 }
