@@ -3,11 +3,11 @@ package track
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
@@ -188,7 +188,7 @@ func (w *warden) look(now time.Time) {
 		}
 	}
 	for _, s := range w.fold.Services(now, nil) {
-		w.grows("Service "+s.Namespace+"/"+s.Name, s.Created, flat(s.TurnedReady, s.TurnedNotReady, s.StaleReadds, s.Outages, s.OutageTime, s.ResetsWithSelector, s.ResetsSelectorless, s.Lost, s.Losses, s.LastLoss))
+		w.grows("Service "+s.Namespace+"/"+s.Name, s.Created, flat(s.TurnedReady, s.TurnedNotReady, s.StaleReadds, s.Outages, s.OutageTime, s.ResetsWithSelector, s.ResetsSelectorless, s.Lost, s.Losses))
 		w.sums(s)
 	}
 	w.forgetGone(now)
@@ -217,36 +217,18 @@ func (w *warden) forgetGone(now time.Time) {
 	})
 }
 
-func flat(values ...any) []float64 {
-	var all []float64
-	for _, v := range values {
-		switch v := v.(type) {
-		case uint64:
-			all = append(all, float64(v))
-		case time.Duration:
-			all = append(all, v.Seconds())
-		case time.Time:
-			all = append(all, max(v.Sub(zero).Seconds(), 0))
-		case [cause.Count]uint32:
-			for _, n := range v {
-				all = append(all, float64(n))
+// flat returns the numbers in counters and in arrays of counters.
+func flat(values ...any) (all []float64) {
+	for _, x := range values {
+		switch v := reflect.ValueOf(x); {
+		case v.Kind() == reflect.Array:
+			for i := range v.Len() {
+				all = append(all, flat(v.Index(i).Interface())...)
 			}
-		case [cause.Count]uint64:
-			for _, n := range v {
-				all = append(all, float64(n))
-			}
-		case services.ByWindow:
-			for _, n := range v {
-				all = append(all, float64(n))
-			}
-		case [cause.NumClasses]uint32:
-			for _, n := range v {
-				all = append(all, float64(n))
-			}
-		case [cause.NumClasses]time.Duration:
-			for _, n := range v {
-				all = append(all, n.Seconds())
-			}
+		case v.CanInt(): // a duration
+			all = append(all, time.Duration(v.Int()).Seconds())
+		default:
+			all = append(all, float64(v.Uint()))
 		}
 	}
 	return all
