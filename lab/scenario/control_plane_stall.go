@@ -12,29 +12,10 @@ import (
 // node already Unknown, and would not set the node's pods to not ready.
 const stall = grace + 8*time.Second
 
-// controlPlaneStall pauses etcd. All nodes are late at the same time.
+// controlPlaneStall pauses etcd. All nodes are late at the same time. It disables the circuit breaker. With the breaker,
+// the node controller reads a node's Lease again after the stall. If the kubelet has renewed the Lease by then, the node
+// does not become Unknown. It could happen that no node becomes Unknown. The scenario etcd-stall tests the breaker.
 func controlPlaneStall(release cluster.Release) Scenario {
-	return stallScenario(release, func(c *cluster.Cluster) *cluster.Process { return c.Etcd }, Scenario{
-		Name:      "control-plane-stall",
-		Summary:   "etcd stops for longer than the grace period: every node is late at the same time and turns Unknown",
-		ByRelease: true,
-	})
-}
-
-// apiServerStopped pauses the only API server. All watches stay open, so everybody sees the pause only as silence.
-func apiServerStopped(release cluster.Release) Scenario {
-	advised, others := onlyAdvised("control plane late")
-	return stallScenario(release, func(c *cluster.Cluster) *cluster.Process { return c.APIServer }, Scenario{
-		Name:    "apiserver-stopped",
-		Summary: "the API server stops for longer than the grace period: every node is late at the same time and turns Unknown",
-		Advised: advised, NotAdvised: others,
-	})
-}
-
-// stallScenario completes a scenario in which a part of the control plane is paused. It disables the circuit breaker. With the
-// breaker, the node controller reads a node's Lease again after the stall. If the kubelet has renewed the Lease by then, the
-// node does not become Unknown. It could happen that no node becomes Unknown. The scenario etcd-stall tests the breaker.
-func stallScenario(release cluster.Release, paused func(*cluster.Cluster) *cluster.Process, s Scenario) Scenario {
 	const nodes = 4
 	// During the stall, the node controller blocks at the first late node that it finds. If other nodes are not late
 	// yet, they can renew their Leases when the stall ends, and stay Ready. With the default period of 5s, almost all
@@ -43,27 +24,33 @@ func stallScenario(release cluster.Release, paused func(*cluster.Cluster) *clust
 	if hasCircuitBreaker(release) {
 		flags = append(flags, breakerOff)
 	}
-	s.Reports, s.Repeats = []Report{{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "", "etcd"}}, true
-	s.LossesBy = "node_heartbeat_lost"
-	s.Alerts = []Alert{{
-		Name:   "KubeflapControlPlaneFault",
-		Says:   []string{"Verdict: shared path"},
-		Remedy: "etcd's disk and load first",
-	}, {Name: "KubeflapNodeLost"}}
-	s.Options = cluster.Options{Nodes: nodes, ControllerManagerPod: true, ControllerManagerFlags: flags}
-	s.Prepare = func(l *Lab) { spreadReady(l, nodes) }
-	s.Run = func(l *Lab) {
-		l.WaitForHeartbeats()
-		// All nodes are late in each pause, but it is random how many of them become Unknown. On a busy machine, there
-		// may be none.
-		l.retry(func(l *Lab) {
-			p := paused(l.Cluster)
-			l.Must(p.Pause())
-			l.Sleep(stall)
-			l.Must(p.Resume())
-		}, "the node controller to mark a node", checkNodeLost)
-		l.checkLate(grace, l.nodes()...)
-		l.webHas(nodes, "ready")
+	advised, others := onlyAdvised("control plane late")
+	return Scenario{
+		Name:      "control-plane-stall",
+		Summary:   "etcd stops for longer than the grace period: every node is late at the same time and turns Unknown",
+		ByRelease: true,
+		Reports:   []Report{{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "", "etcd"}},
+		Repeats:   true,
+		Advised:   advised, NotAdvised: others,
+		LossesBy: "node_heartbeat_lost",
+		Alerts: []Alert{{
+			Name:   "KubeflapControlPlaneFault",
+			Says:   []string{"Verdict: shared path"},
+			Remedy: "etcd's disk and load first",
+		}, {Name: "KubeflapNodeLost"}},
+		Options: cluster.Options{Nodes: nodes, ControllerManagerPod: true, ControllerManagerFlags: flags},
+		Prepare: func(l *Lab) { spreadReady(l, nodes) },
+		Run: func(l *Lab) {
+			l.WaitForHeartbeats()
+			// All nodes are late in each pause, but it is random how many of them become Unknown. On a busy machine, there
+			// may be none.
+			l.retry(func(l *Lab) {
+				l.Must(l.Cluster.Etcd.Pause())
+				l.Sleep(stall)
+				l.Must(l.Cluster.Etcd.Resume())
+			}, "the node controller to mark a node", checkNodeLost)
+			l.checkLate(grace, l.nodes()...)
+			l.webHas(nodes, "ready")
+		},
 	}
-	return s
 }

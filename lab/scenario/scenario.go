@@ -122,7 +122,6 @@ func All(release cluster.Release) []Scenario {
 		maintenance(),
 		apiServerRestart(),
 		apiServerStall(),
-		apiServerStopped(release),
 		controllerManagerStopped(release),
 		controllerManagerStale(release),
 		circuitBreakerOpen(),
