@@ -38,8 +38,6 @@ func (s *story) deletes() *story {
 
 func (s *story) rollsOut() *story { return s.added(ofDeployment("web-2", "77f", notReady)) }
 
-func (s *story) recovers() *story { return s.modified(slice("a", "web", "web-2")) }
-
 // counted checks the counters of the Service.
 func (s *story) counted(what string, class cause.Class, lost, outages uint32, spent time.Duration) {
 	s.t.Helper()
@@ -48,55 +46,6 @@ func (s *story) counted(what string, class cause.Class, lost, outages uint32, sp
 	equal(s.t, what+": lost", is.Lost, want.Lost)
 	equal(s.t, what+": outages", is.Outages, want.Outages)
 	equal(s.t, what+": time", is.OutageTime, want.OutageTime)
-}
-
-func TestCountersStartAgainInAnOutage(t *testing.T) {
-	const s = time.Second
-	for name, c := range map[string]struct {
-		play          func(*story)
-		class         cause.Class
-		lost, outages uint32
-		spent         time.Duration
-	}{
-		"the class is final, and the outage goes on": {func(s *story) {
-			s.at(10).crashes().at(400).StartCounting(s.now)
-			s.at(460)
-		}, cause.Unplanned, 0, 0, 60 * s},
-		"the class is final, and the outage ended": {func(s *story) {
-			s.at(10).crashes().at(40).recovers().at(400).StartCounting(s.now)
-			s.at(460)
-		}, cause.Unplanned, 0, 0, 0},
-		"the class becomes final at the limit": {func(s *story) {
-			s.at(10).crashes().at(100).StartCounting(s.now)
-			s.at(320)
-		}, cause.Unplanned, 1, 1, 310 * s},
-		"the class is open": {func(s *story) {
-			s.at(10).crashes().at(100).StartCounting(s.now)
-			s.at(309)
-		}, cause.Unplanned, 0, 0, 0},
-		"the class becomes final at the recovery": {func(s *story) {
-			s.at(10).deletes().at(12).rollsOut().at(20).StartCounting(s.now)
-			s.at(30).recovers().at(40)
-		}, cause.Rollout, 1, 1, 20 * s},
-		"the class changes afterwards": {func(s *story) {
-			s.at(10).deletes().at(20).StartCounting(s.now)
-			s.at(25).rollsOut().at(30).recovers().at(40)
-		}, cause.Rollout, 1, 1, 20 * s},
-		"the cause is undecided, and the outage ended": {func(s *story) {
-			s.at(10).modified(slice("a", "web", "-web-1")).at(10.2).recovers().at(10.4).StartCounting(s.now)
-			s.at(30)
-		}, cause.Unplanned, 1, 1, 200 * time.Millisecond},
-		"the plan fails afterwards": {func(s *story) {
-			s.at(10).deletes().at(12).rollsOut().at(20).StartCounting(s.now)
-			s.at(400)
-		}, cause.Unplanned, 1, 1, 390 * s},
-	} {
-		t.Run(name, func(t *testing.T) {
-			story := startsWeb(t)
-			c.play(story)
-			story.counted("in the end", c.class, c.lost, c.outages, c.spent)
-		})
-	}
 }
 
 // TestCountsDoNotDependOnQueries asks at many times, and once.
@@ -109,17 +58,6 @@ func TestCountsDoNotDependOnQueries(t *testing.T) {
 		often.at(at).service("web")
 	}
 	equal(t, "counts", often.at(400).service("web").Counters, once.at(400).service("web").Counters)
-}
-
-// TestSettleMakesClassesFinal checks the end of a replay.
-func TestSettleMakesClassesFinal(t *testing.T) {
-	s := startsWeb(t)
-	s.at(10).deletes().at(12).rollsOut().at(20)
-	s.counted("before", cause.Rollout, 0, 0, 0)
-	s.Settle()
-	s.counted("after", cause.Rollout, 1, 1, 10*time.Second)
-	s.at(40).recovers().at(400)
-	s.counted("after the recovery", cause.Rollout, 1, 1, 30*time.Second)
 }
 
 // TestOutagesOfAnEarlierProcess restores the outages of a recording.

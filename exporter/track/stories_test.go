@@ -145,6 +145,10 @@ func (p *teller) does(words []string) {
 		p.Advance(p.now)
 	case words[0] == "?":
 		p.look()
+	case words[0] == "counting":
+		p.StartCounting(p.now)
+	case words[0] == "settle":
+		p.Settle()
 	case words[0] == "coverage":
 		p.out = append(p.out, "  = "+coverageText(p.Coverage(p.now)))
 	case words[0] == "list":
