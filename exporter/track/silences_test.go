@@ -129,45 +129,6 @@ func TestGracePeriodsOfSlowHeartbeats(t *testing.T) {
 	equal(t, "late", s.renews(301, 359, "b").at(360).modified(slow(360)).row(), "1 1 1 1 0-1 0 0 0")
 }
 
-// TestGracePeriodsCountReadyAddresses covers the addresses that a silence of node-1 costs.
-func TestGracePeriodsCountReadyAddresses(t *testing.T) {
-	other := aPod("web-3", ready)
-	other.Node = "b"
-	// marked is a pod that the node controller has set to Ready=False.
-	marked := func(name string) *event.Pod {
-		p := aPod(name, notReady)
-		p.ContainersReady = ready
-		return p
-	}
-	start := func(status event.Status, objects ...event.Object) *story {
-		s := newStory(t, grace40).starts(append([]event.Object{
-			aNode("node-1", status, 0), aNode("b", ready, 0), lease("node-1", 0), lease("b", 0),
-			aPod("web-1", ready), aPod("web-2", ready), other,
-		}, objects...)...)
-		return s.at(2).modified(lease("node-1", 2), lease("b", 2))
-	}
-	web, out := slice("a", "web", "web-1", "web-2", "web-3"), slice("a", "web", "-web-1", "-web-2", "web-3")
-	silent := func(s *story) *story { return s.renews(3, 31, "b").at(32).modified(lease("node-1", 32)) }
-	equal(t, "two pods of node-1", silent(start(ready, aService("web", true), web)).row(), "1 0-1 0 0 0 0 0 0 | 2 0-2 0 0 0 0 0 0")
-	equal(t, "in two Services", silent(start(ready, aService("web", true), web, aService("api", true), slice("b", "api", "web-1"))).row(), "1 0-1 0 0 0 0 0 0 | 3 0-3 0 0 0 0 0 0")
-	published := aService("web", true)
-	published.PublishNotReady = true
-	equal(t, "with publishNotReadyAddresses", silent(start(ready, published, web)).row(), "1 0-1 0 0 0 0 0 0")
-	equal(t, "the kubelet had reported NotReady", silent(start(notReady, aService("web", true), web)).row(), "1 0-1 0 0 0 0 0 0")
-	// The node turns Unknown, and all its pods are evicted before it returns.
-	s := start(ready, aService("web", true), web).renews(3, 44, "b").at(44).modified(unknownSince("node-1", 44))
-	s.at(44.1).modified(marked("web-1"), marked("web-2")).at(44.2).modified(out)
-	equal(t, "after the loss", s.row(), "1 1 0-1 0 0 0 0 0 | 2 2 0-2 0 0 0 0 0")
-	s.renews(45, 400, "b").deleted(marked("web-1"), marked("web-2")).modified(slice("a", "web", "web-3"))
-	equal(t, "after the eviction", s.at(402).modified(lease("node-1", 402)).row(), "1 1 1 1 1 1 1 1 | 2 2 2 2 2 2 2 2")
-	// With a grace period of 10 s, the addresses are lost before the silence is long enough to matter.
-	s = newStory(t, Settings{GracePeriod: grace40.GracePeriod / 4}).starts(aNode("node-1", ready, 0), aNode("b", ready, 0), lease("node-1", 0), lease("b", 0),
-		aPod("web-1", ready), aPod("web-2", ready), other, aService("web", true), web)
-	s.at(2).modified(lease("node-1", 2), lease("b", 2)).renews(3, 14, "b").modified(unknownSince("node-1", 14))
-	s.at(14.1).modified(marked("web-1"), marked("web-2")).at(14.2).modified(out)
-	equal(t, "with a short grace period", s.renews(15, 31, "b").at(32).modified(lease("node-1", 32)).row(), "1 0-1 0 0 0 0 0 0 | 2 0-2 0 0 0 0 0 0")
-}
-
 // TestGraceTableCoversADay checks that the table omits silences that ended more than 24 hours ago, and that it says so if
 // there were too many silences.
 func TestGraceTableCoversADay(t *testing.T) {
