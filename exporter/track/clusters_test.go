@@ -90,5 +90,3 @@ func (s *story) report(second int, name string) *story {
 	n.Ready.LastHeartbeatTime = clock(float64(second))
 	return s.at(float64(second)).modified(n)
 }
-
-func server(version string) *event.Cluster { return &event.Cluster{Version: version} }
