@@ -92,21 +92,3 @@ func TestNothingIsLeftBehind(t *testing.T) {
 func ofNodes(s *story) any    { return s.nodes }
 func ofPods(s *story) any     { return s.pods }
 func ofServices(s *story) any { return s.services }
-
-// TestAPodOfTwoNodes has a pod whose node changes between two undecided losses. The API forbids this, but a recording
-// whose pods have no UID contains it.
-func TestAPodOfTwoNodes(t *testing.T) {
-	on := func(node string, status event.Status) *event.Pod {
-		p := aPod("web-1", status, running("app:1", 0))
-		if p.Node = node; status != ready {
-			p.Ready.Reason = "ContainersNotReady"
-		}
-		return p
-	}
-	s := newStory(t, grace40).starts(aNode("node-1", ready, -100), aNode("node-2", ready, -100), on("node-1", ready))
-	s.at(10).modified(on("node-1", notReady))
-	s.at(10.5).modified(on("node-2", ready))
-	s.at(11).modified(on("node-2", notReady))
-	s.Settle()
-	equal(t, "reported changes", count[transition.PodReadyChanged](s), 3)
-}

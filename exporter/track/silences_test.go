@@ -114,21 +114,6 @@ func TestGracePeriods(t *testing.T) {
 	}
 }
 
-// TestGracePeriodsOfSlowHeartbeats checks that a heartbeat every 30 s is no silence if the Lease says so.
-func TestGracePeriodsOfSlowHeartbeats(t *testing.T) {
-	slow := func(renewed float64) *event.Lease {
-		l := lease("a", renewed)
-		l.DurationSeconds = 120
-		return l
-	}
-	s := newStory(t, grace40).starts(aNode("a", ready, 0), aNode("b", ready, 0), slow(0), lease("b", 0))
-	for second := 30; second <= 300; second += 30 {
-		s.renews(second-29, second, "b").modified(slow(float64(second)))
-	}
-	equal(t, "on time", s.row(), "0 0 0 0 0 0 0 0")
-	equal(t, "late", s.renews(301, 359, "b").at(360).modified(slow(360)).row(), "1 1 1 1 0-1 0 0 0")
-}
-
 // TestGraceTableCoversADay checks that the table omits silences that ended more than 24 hours ago, and that it says so if
 // there were too many silences.
 func TestGraceTableCoversADay(t *testing.T) {
