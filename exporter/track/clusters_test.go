@@ -84,9 +84,3 @@ func (s *story) unavailable(reason event.Reason, k event.Kind) *story {
 }
 
 func (s *story) notWatched() []watches.Watch { return s.Coverage(s.now).NotWatched }
-
-func (s *story) report(second int, name string) *story {
-	n := aNode(name, ready, 0)
-	n.Ready.LastHeartbeatTime = clock(float64(second))
-	return s.at(float64(second)).modified(n)
-}
