@@ -253,6 +253,23 @@ func (c *cluster) renew(name string) {
 	c.put(&l)
 }
 
+// report writes a node's status, either as the kubelet or as the node controller.
+func (c *cluster) report(n event.Node) {
+	r := *n.Ready
+	to := []event.Status{ready, ready, notReady, unknown}[c.IntN(4)]
+	if r.Status != to {
+		r.LastTransitionTime = c.now.Add(c.clocks[n.Name])
+	}
+	switch {
+	case to != unknown:
+		r.Reason, r.LastHeartbeatTime = "", c.now.Add(c.clocks[n.Name])
+	case r.Status != unknown:
+		r.Reason = "NodeStatusUnknown"
+	}
+	r.Status, n.Ready = to, &r
+	c.put(&n)
+}
+
 func (c *cluster) serviceDoes() {
 	name := fmt.Sprint("web-", c.IntN(2))
 	s, _ := c.named(event.KindService, name).(*event.Service)
