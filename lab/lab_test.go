@@ -91,15 +91,16 @@ func leftOut(s scenario.Scenario) bool {
 // nameOf returns the name of a scenario's test: the scenario and the release.
 func nameOf(s scenario.Scenario) string { return s.Name + "@" + string(s.Options.Release) }
 
+// turns lets at most two clusters start at the same time. After their start, they mostly wait.
+var turns = make(chan struct{}, 2)
+
 // TestScenarios checks that kubeflap agrees with the recorder on every transition of every scenario. Scenarios that
 // depend on the release also run on the oldest release. The five incidents must fire alerts with their cause and remedy,
-// and a healthy day must fire none. Each scenario has its own cluster. At most two scenarios start at the same time;
-// after their start, they mostly wait.
+// and a healthy day must fire none. Each scenario has its own cluster.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	kubeflap := buildKubeflap(t)
 	releases := releases(t)
-	turns := make(chan struct{}, 2)
 	// t.Run returns only after all parallel subtests of this group have ended.
 	t.Run("all", func(t *testing.T) {
 		for _, s := range slices.DeleteFunc(scenarios(releases), leftOut) {

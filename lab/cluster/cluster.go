@@ -39,6 +39,8 @@ type Options struct {
 	APIServerFlags []string
 	// ControllerManagerProxied connects the controller manager to the API server through a proxy.
 	ControllerManagerProxied bool
+	// KubeletsLinked connects each kubelet to the API server through a link.
+	KubeletsLinked bool
 	// APIServerMemory is the GOMEMLIMIT of the API server. Empty means no limit.
 	APIServerMemory string
 	// Nice is the niceness of etcd and the API server, relative to the lab's own niceness.
@@ -64,6 +66,9 @@ type Cluster struct {
 	ControllerManagerProxy *proxy.Proxy
 	// Kubelets holds the hollow kubelets by node name.
 	Kubelets map[string]*Process
+	// KubeletLinks holds, by node name, the links from the kubelets to the API server. It is empty unless
+	// Options.KubeletsLinked is set.
+	KubeletLinks map[string]*proxy.Link
 	// Runtimes holds the container runtimes of the nodes, by node name.
 	Runtimes map[string]*Runtime
 
@@ -89,7 +94,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the cluster's directory: %w", err)
 	}
-	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}, Runtimes: map[string]*Runtime{}}
+	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}, KubeletLinks: map[string]*proxy.Link{}, Runtimes: map[string]*Runtime{}}
 	if err := steps.Run(func() { c.start(ctx) }); err != nil {
 		c.Stop()
 		return nil, fmt.Errorf("start the cluster: %w", err)
@@ -169,6 +174,9 @@ func (c *Cluster) Stop() {
 	}
 	for _, r := range c.Runtimes {
 		r.stop()
+	}
+	for _, link := range c.KubeletLinks {
+		link.Stop()
 	}
 	if c.ControllerManagerProxy != nil {
 		c.ControllerManagerProxy.Stop()

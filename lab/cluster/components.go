@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
@@ -132,6 +133,12 @@ func (c *Cluster) startKubelet(i int) {
 	steps.Must(c.boot(node))
 	_, port, _ := net.SplitHostPort(steps.Value(FreePort()))
 	kubeconfig := c.kubeconfig(userKubelet)
+	if c.options.KubeletsLinked {
+		c.KubeletLinks[node] = steps.Value(proxy.StartLink(strings.TrimPrefix(c.Config.Host, "https://")))
+		direct := kubeconfig
+		kubeconfig += "-" + node
+		steps.Must(proxy.LeadKubeconfig(direct, kubeconfig, "https://"+c.KubeletLinks[node].Address, nil))
+	}
 	c.Kubelets[node] = c.run(node, "kubelet", 0,
 		"--name="+node, "--kubeconfig="+kubeconfig, "--runtime=unix://"+socket,
 		"--root-dir="+c.path(node), "--boot-id-file="+c.path(node+".boot-id"), "--port="+port,

@@ -74,12 +74,21 @@ func (p *Proxy) Stop() { _ = p.server.Close() }
 
 // Kubeconfig writes a copy of a kubeconfig. The copy has the same credentials, but uses the proxy.
 func (p *Proxy) Kubeconfig(from, to string) error {
+	return LeadKubeconfig(from, to, p.URL, p.certificate)
+}
+
+// LeadKubeconfig writes a copy of a kubeconfig with another server address. If certificate is not nil, it is the
+// certificate of the new server in PEM format.
+func LeadKubeconfig(from, to, address string, certificate []byte) error {
 	config, err := clientcmd.LoadFromFile(from)
 	if err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	for _, cluster := range config.Clusters {
-		cluster.Server, cluster.CertificateAuthority, cluster.CertificateAuthorityData = p.URL, "", p.certificate
+		cluster.Server = address
+		if certificate != nil {
+			cluster.CertificateAuthority, cluster.CertificateAuthorityData = "", certificate
+		}
 	}
 	if err := clientcmd.WriteToFile(*config, to); err != nil {
 		return fmt.Errorf("write the kubeconfig: %w", err)
