@@ -65,6 +65,17 @@ func (s *Span) Close(t time.Time) *Span {
 	return nil
 }
 
+// lasting returns how long the oldest ongoing span of a track had lasted at t. It returns 0 if there is no ongoing
+// span.
+func (l *Timeline) lasting(track Track, t time.Time) (longest time.Duration) {
+	for _, s := range l.all() {
+		if s.Track == track && s.End.IsZero() {
+			longest = max(longest, t.Sub(s.Start))
+		}
+	}
+	return longest
+}
+
 // described returns the spans, sorted by track and start. It truncates spans that end after `end`, unless `end` is zero.
 func (l *Timeline) described(end time.Time) []Span {
 	kept, tracks := l.all(), Tracks()

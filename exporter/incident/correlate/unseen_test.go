@@ -68,7 +68,7 @@ func TestWhatKubeflapDidNotSee(t *testing.T) {
 		}, "node", "sent no heartbeat for at least 100s"},
 		{"the silence spans the break", func(s *scenario) { s.at(110).breaks(100).at(370).works(270).at(380).returns(380, "node-0") }, "node", "sent no heartbeat for 6m20s"},
 		{"only the watch was late", func(s *scenario) { s.at(41).inTime("node-0") }, "undecided", "The watch delivered events late"},
-		{"only the watch was late, but the node controller marked the node", func(s *scenario) { s.at(41).marked("node-0", 41).at(42).inTime("node-0") }, "undecided", "treated node node-0 as lost"},
+		{"only the watch was late, but the node controller marked the node", func(s *scenario) { s.at(41).marked("node-0", 41).at(42).inTime("node-0") }, "undecided", "Ready turned Unknown"},
 		{"the clock was set back", func(s *scenario) {
 			s.at(41).sees(transition.ClockSetBack{OfNode: s.on("node-0"), By: 2 * time.Minute})
 		}, "node", "The clock of node node-0 was set back by 2m,"},
