@@ -20,6 +20,7 @@ func registerAnonymise(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
+		from.events = withProgress(p.logger, from.events)
 		err = anonymise(from, *file)
 		if errors.Is(err, recording.ErrCutShort) {
 			p.logger.Warn("the end of the recording is missing", "err", err)

@@ -4,18 +4,22 @@ import (
 	"bytes"
 	"flag"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
@@ -126,6 +130,29 @@ func TestADamagedRecordingIsReadUpToTheDamage(t *testing.T) {
 			t.Errorf("%s: what came before the damage is missing, %q:\n%s", command, want, out)
 		}
 	}
+}
+
+// TestALongReadReportsItsProgress reads seven events, one each second.
+func TestALongReadReportsItsProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		slow := func(yield func(event.Event, error) bool) {
+			for range 7 {
+				if time.Sleep(time.Second); !yield(event.Event{Seen: time.Now()}, nil) {
+					return
+				}
+			}
+		}
+		n := 0
+		for _, err := range withProgress(slog.New(slog.NewTextHandler(&log, nil)), slow) {
+			if n++; err != nil {
+				t.Error(err)
+			}
+		}
+		if got := strings.Count(log.String(), `msg="reading the recording" events=`); n != 7 || got != 3 {
+			t.Errorf("%d events, %d lines, want 7 and 3:\n%s", n, got, log.String())
+		}
+	})
 }
 
 // TestAsAPluginOfKubectl passes on all arguments after "kubectl flap", like kubectl.

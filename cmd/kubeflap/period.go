@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"os"
 	"time"
 
@@ -41,6 +42,25 @@ func opened(r *recording.Reader, cluster string) clusterRecording {
 		defer r.Close()
 		r.Events()(yield)
 	}, cluster}
+}
+
+// progressEvery is the interval at which long reads report their progress.
+const progressEvery = 2 * time.Second
+
+// withProgress returns the same events. While they are read, it logs every two seconds how far they are.
+func withProgress(logger *slog.Logger, events iter.Seq2[event.Event, error]) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		n, next := 0, time.Now().Add(progressEvery)
+		for ev, err := range events {
+			if n++; time.Now().After(next) {
+				next = next.Add(progressEvery)
+				logger.Info("reading the recording", "events", n, "until", stamp(ev.Seen))
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
 }
 
 // open opens a recording, or the period of a directory of recordings.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -171,7 +172,7 @@ func observe(p program, flags *clusterFlags, s settings, within time.Duration, t
 		limit, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		defer context.AfterFunc(p.ctx, cancel)()
-		switch synced := pipeline.waitForSync(limit); {
+		switch synced := pipeline.waitForSync(limit, p.logger); {
 		case p.ctx.Err() != nil:
 			return errors.New("interrupted before the cluster was listed")
 		case !synced:
@@ -182,11 +183,15 @@ func observe(p program, flags *clusterFlags, s settings, within time.Duration, t
 	return group.Wait() //nolint:wrapcheck // both functions return errors of this package
 }
 
-// waitForSync waits until all resources are listed. It reports false if ctx is canceled before.
-func (p *pipeline) waitForSync(ctx context.Context) bool {
-	for !p.tracker.Synced() {
+// waitForSync waits until all resources are listed, and logs that it waits. It reports false if ctx is canceled before.
+func (p *pipeline) waitForSync(ctx context.Context, logger *slog.Logger) bool {
+	for next := time.Now().Add(progressEvery); !p.tracker.Synced(); {
 		if wait(ctx, 100*time.Millisecond); ctx.Err() != nil {
 			return false
+		}
+		if time.Now().After(next) {
+			next = next.Add(10 * progressEvery)
+			logger.Info("waiting for the lists of all resources")
 		}
 	}
 	return true

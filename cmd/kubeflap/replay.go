@@ -129,7 +129,15 @@ func replayAtOnce(p program, s settings, between period, file string) (*replay, 
 		return nil, err
 	}
 	r := newReplay(recordings, 0, s, newSilentReporter)
-	return r, r.play(p.ctx)
+	return r, r.playAtOnce(p)
+}
+
+// playAtOnce replays all recordings without waiting, and reports its progress.
+func (r *replay) playAtOnce(p program) error {
+	for i := range r.recordings {
+		r.recordings[i].events = withProgress(p.logger, r.recordings[i].events)
+	}
+	return r.play(p.ctx)
 }
 
 // page returns a page with all clusters' metrics.
@@ -161,7 +169,7 @@ func (r *replay) clusters() (all []web.Cluster) {
 
 // printFinal replays all recordings and prints the final metrics.
 func (r *replay) printFinal(p program) error {
-	failure := r.play(p.ctx)
+	failure := r.playAtOnce(p)
 	scrape, err := r.page(prometheus.NewRegistry()).Scrape()
 	if err == nil {
 		defer scrape.Done()

@@ -62,7 +62,7 @@ func (p *pipeline) resume(found *earlier, now time.Time, logger *slog.Logger) {
 	p.begin(time.Time{})
 	p.tracker.Restore(found.head.Tracker, found.begins)
 	p.incidents.Restore(found.head.Incidents, found.begins)
-	last, err := p.replayEarlier(found.events, now)
+	last, err := p.replayEarlier(withProgress(logger, found.events), now)
 	if errors.Is(err, context.Canceled) {
 		return // kubeflap stops
 	}

@@ -31,7 +31,7 @@ func registerWatch(app *kingpin.Application) (string, command) {
 		group, ctx := errgroup.WithContext(p.ctx)
 		group.Go(func() error { return pipeline.follow(ctx, watcher) })
 		group.Go(func() error {
-			if pipeline.waitForSync(ctx) {
+			if pipeline.waitForSync(ctx, p.logger) {
 				pipeline.printInitialState(terminal)
 			}
 			return nil
