@@ -15,7 +15,7 @@ import (
 )
 
 // juryRow matches a row of the table in jury.md: the number, the fault, and what must be said.
-var juryRow = regexp.MustCompile("(?m)^\\| (\\d+) \\| ([^|]*) \\|[^|]*\\|[^|]*\\| ([^|]*) \\|")
+var juryRow = regexp.MustCompile(`(?m)^\| (\d+) \| ([^|]*) \|[^|]*\|[^|]*\| ([^|]*) \|`)
 
 // TestJury plays the faults of the jury, and prints what kubeflap says, and after how many seconds. It fails if kubeflap
 // does not say what jury.md requires.

@@ -29,21 +29,18 @@ var addressVerdicts = []verdict.Verdict{
 	verdict.Planned, verdict.EndpointsController, verdict.ForeignWriter, verdict.ServiceSpec, verdict.UpdateInPlace, verdict.Workload, verdict.Node,
 }
 
-// isWithNodes reports whether all addresses were lost on Nodes that had been deleted without notice.
-func (f *Facts) isWithNodes() bool { return f.withNode > 0 && f.withNode == f.Lost }
-
-// hasVanished reports whether all addresses were lost while kubeflap was not watching.
-func (f *Facts) hasVanished() bool { return f.vanished > 0 && f.vanished == f.Lost }
+// areAll reports whether a number of lost addresses is all of them, and there are any.
+func areAll(some, lost int) bool { return some > 0 && some == lost }
 
 // Conclude returns the verdict on an incident of a workload or a Service, and the reason for it.
 func (f *Facts) Conclude() (v verdict.Verdict, because string) {
 	is := verdictByCause[f.Cause]
 	switch {
-	case f.isWithNodes():
+	case areAll(f.withNode, f.Lost):
 		return verdict.Undecided, "the pods were deleted with their Nodes"
 	case f.Cause.OfNode():
 		return verdict.Undecided, "the pods were lost with a node that kubeflap has not seen"
-	case f.planned > 0 && f.planned == f.Lost:
+	case areAll(f.planned, f.Lost):
 		return verdict.Planned, "the pods left nodes whose departure was announced by " + f.announcedBy
 	case f.isRelabelled():
 		return verdict.Workload, "the labels of the pods were changed, so that the selector of the Service does not match them"
@@ -51,7 +48,7 @@ func (f *Facts) Conclude() (v verdict.Verdict, because string) {
 		return is.verdict, f.Replaced
 	case f.Replaced != "":
 		return is.verdict, is.because + "; " + f.Replaced
-	case f.Cause == cause.Unknown && f.hasVanished():
+	case f.Cause == cause.Unknown && areAll(f.vanished, f.Lost):
 		return is.verdict, "kubeflap was not watching"
 	case f.Cause == cause.Unknown:
 		return is.verdict, "no event explains the loss"
@@ -65,7 +62,7 @@ func (f *Facts) Conclude() (v verdict.Verdict, because string) {
 func (f *Facts) Decide() (d verdict.Decision) {
 	is, because := f.Conclude()
 	switch {
-	case f.isWithNodes():
+	case areAll(f.withNode, f.Lost):
 		// The API does not show whether the machines failed or were removed on purpose.
 		because += ": " + phrase.Some(slices.Sorted(slices.Values(f.deleted)))
 		return verdict.Decision{

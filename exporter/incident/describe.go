@@ -118,13 +118,13 @@ func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advic
 func (f *Facts) affected() advice.Affected {
 	a := advice.Affected{Cause: f.Cause, Namespace: f.Namespace, Name: f.FullName(), Replaced: f.Replaced != "", PodAddressesRemoved: f.Withdrawn, Pending: f.Resets == 0 && f.Lost == 0}
 	a.ForeignAddressesGone = a.Pending && f.Foreign && !f.Withdrawn && !f.Open.Has(TrackForeign)
-	if f.isWithNodes() {
+	if areAll(f.withNode, f.Lost) {
 		a.DeletedNodes = slices.Sorted(slices.Values(f.deleted))
 	}
 	_, a.Probed = f.ByCause[cause.ProbeFailed]
 	a.Probed = a.Probed && f.Cause == cause.ContainerExit
 	a.Said, a.Relabelled = f.Quotes.most(f.Cause), f.isRelabelled()
-	a.Vanished = f.hasVanished()
+	a.Vanished = areAll(f.vanished, f.Lost)
 	a.Resolved, a.ServiceGone = f.Conflicted && !f.Pending(), f.ServiceGone
 	return a
 }

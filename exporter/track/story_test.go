@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -82,17 +81,6 @@ func (s *story) starts(objects ...event.Object) *story {
 		s.lists(k, some...)
 	}
 	return s
-}
-
-func (s *story) node(name string) nodes.Node {
-	s.t.Helper()
-	for _, n := range s.Nodes(s.now, nil) {
-		if n.Name == name {
-			return n
-		}
-	}
-	s.t.Fatalf("there is no node %s", name)
-	return nodes.Node{}
 }
 
 func (s *story) service(name string) services.Service {
