@@ -141,12 +141,6 @@ func (f *Facts) Lose(x transition.AddressLost, deleted bool) {
 	}
 }
 
-// Bounce counts an address that became ready again.
-func (f *Facts) Bounce(x transition.Service) {
-	f.Bounces++
-	f.EffectOn(x).Bounces++
-}
-
 // EffectOn returns the incident's effect on a Service.
 func (f *Facts) EffectOn(x transition.Service) *Service {
 	e := f.effects.at(x)

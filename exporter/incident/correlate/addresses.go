@@ -118,7 +118,8 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 		a.away = false // nobody waited for the address, and the incident has ended without it
 		return
 	}
-	r.Bounce(x.Service)
+	r.Bounces++
+	r.EffectOn(x.Service).Bounces++
 	if a.away && !r.Shown && r.Cause == cause.ServiceChanged {
 		l.Show(r)
 	}
