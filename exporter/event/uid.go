@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"strings"
 )
 
 // UID identifies an object, or a Service address. If metadata.uid is a lower-case UUID, which is what API servers
@@ -58,18 +59,32 @@ func parseUUID[T string | []byte](s T) (uid UID, ok bool) {
 	if len(s) != 36 {
 		return uid, false
 	}
-	digits := make([]byte, 0, 36)
-	for i := range len(s) {
-		switch isDash := i == 8 || i == 13 || i == 18 || i == 23; {
-		case isDash != (s[i] == '-') || 'A' <= s[i] && s[i] <= 'F':
+	for _, dash := range [...]int{8, 13, 18, 23} {
+		if s[dash] != '-' {
 			return uid, false
-		case !isDash:
-			digits = append(digits, s[i])
 		}
 	}
-	_, err := hex.Decode(uid[:], digits)
-	return uid, err == nil
+	for i, at := range [...]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
+		high, low := nibbles[s[at]], nibbles[s[at+1]]
+		if high > 15 || low > 15 {
+			return uid, false
+		}
+		uid[i] = high<<4 | low
+	}
+	return uid, true
 }
+
+// nibbles contains the value of each hexadecimal digit, and 16 for all other characters. Each event of an Endpoints object
+// contains the UIDs of all its addresses.
+var nibbles = func() (all [256]byte) {
+	for c := range all {
+		all[c] = 16
+		if i := strings.IndexByte("0123456789abcdef", byte(c)); i >= 0 {
+			all[c] = byte(i)
+		}
+	}
+	return all
+}()
 
 func hashUID(s string) UID {
 	sum := sha256.Sum256([]byte(s))

@@ -49,6 +49,8 @@ type Ledger struct {
 	// incidents that are reported.
 	active map[string]*Record
 	shown  []*Record
+	// The flag changed is set if one of them may have changed since the last call of Reader.Notices.
+	changed bool
 	Earlier
 	// The list departed holds the final notices about incidents that were merged, dropped or revised.
 	departed []incident.Notice
@@ -173,7 +175,7 @@ func (l *Ledger) Settle(r *Record) {
 	if r.Shown && !r.Settled && !r.withdrawn && r.into == nil {
 		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}]++
 	}
-	r.Settled, r.changed = true, true
+	r.Settled, r.changed, l.changed = true, true, true
 	r.Trim()
 	l.Timers.Stop(&r.timer)
 	if l.active[r.Key()] == r {
@@ -184,7 +186,7 @@ func (l *Ledger) Settle(r *Record) {
 
 // Touch records a change at t. It also checks whether the incident has recovered.
 func (l *Ledger) Touch(r *Record, t time.Time) {
-	r.changed = true
+	r.changed, l.changed = true, true
 	if r.IsAboutNodes() && t.After(r.touched) {
 		r.touched = t
 		l.reviewAfter(t)

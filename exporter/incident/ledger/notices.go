@@ -50,7 +50,12 @@ func (r *Record) report(t time.Time) (kind incident.NoticeKind) {
 func (q *Reader) Notices(t time.Time) (notices []incident.Notice) {
 	l, unlock := q.at(t)
 	defer unlock()
-	for _, r := range l.shown {
+	all := l.shown
+	if !l.changed {
+		all = nil
+	}
+	l.changed = false
+	for _, r := range all {
 		if !r.changed {
 			continue
 		}
@@ -58,6 +63,7 @@ func (q *Reader) Notices(t time.Time) (notices []incident.Notice) {
 		if kind := r.report(t); kind != 0 {
 			notices = append(notices, incident.Notice{Kind: kind, Incident: l.snapshot(r, l.graceFacts())})
 		}
+		l.changed = l.changed || r.changed
 	}
 	notices = append(notices, l.departed...)
 	l.departed = nil

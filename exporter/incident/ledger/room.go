@@ -9,7 +9,7 @@ import (
 // Show makes kubeflap report the incident. The incident no longer counts as harmless.
 func (l *Ledger) Show(r *Record) {
 	if !r.Shown {
-		r.Shown, r.shownAt, r.changed = true, l.now, true
+		r.Shown, r.shownAt, r.changed, l.changed = true, l.now, true, true
 		l.shown = append(l.shown, r)
 	}
 }
