@@ -20,6 +20,7 @@ type Incident struct {
 	Subject    string       `json:"subject"`
 	Summary    string       `json:"summary"`
 	Remedy     string       `json:"remedy"`
+	WaitsFor   string       `json:"waits_for"`
 	Considered []Considered `json:"considered"`
 }
 
