@@ -30,7 +30,9 @@ type heartbeat struct {
 	steady steady
 	// addresses is the number of ready addresses on the node when the grace period ended.
 	addresses int
-	intervals window
+	// scheduledCheck is the time of the node's next check, or zero if the current interval needs no more checks.
+	scheduledCheck time.Time
+	intervals      window
 	// clockLeads measures how far the node's clock is ahead of kubeflap's. Each measured value is too small by the
 	// delivery time of a renewal.
 	clockLeads window
@@ -113,7 +115,7 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 		h.previous[0] = time.Time{}
 	}
 	h.current = current{last: t, byNode: byNode, timed: spans || !x.isBlind() && !t.Before(x.liveFrom())}
-	x.expect(x.nextCheck(n))
+	x.scheduleCheck(n)
 }
 
 // estimateLast estimates the time of the last heartbeat from byClock, a time by the node's clock. It does nothing if
@@ -180,7 +182,7 @@ func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Conditi
 		// kubeflap may have seen the Lease before the Node.
 		h.last, h.estimated, h.byNode = latest(h.last, e.Seen), h.estimated || e.Seen.After(h.last), event.NodeTime{}
 	}
-	x.expect(x.nextCheck(n))
+	x.scheduleCheck(n)
 	x.noteIntervals()
 }
 

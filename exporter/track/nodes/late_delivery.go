@@ -82,7 +82,7 @@ func (x *heartbeats) applyRenewal(n *node, made, seen time.Time, renewed event.N
 	}
 	h.pending = &pendingRenewal{made: made, seen: seen, late: h.late, missed: h.missed, follows: follows}
 	h.late, h.missed = false, false // the next interval begins at this renewal
-	x.expect(x.nextCheck(n))
+	x.scheduleCheck(n)
 }
 
 // endPending counts the pending renewal. If the watch delivered it late, it counts at the time when the node sent it.

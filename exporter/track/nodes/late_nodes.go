@@ -23,60 +23,73 @@ type health struct {
 	labelled map[label]int
 	// ReadyOn returns the number of ready addresses on a node (package services).
 	ReadyOn func(node string) int
-	// dueFrom is a time before which no heartbeat becomes late or missed with the grace period dueFor. It spares most
-	// events the search for such heartbeats.
-	dueFrom time.Time
-	dueFor  time.Duration
+	// `checks` is a queue with the next check of each node, for the grace period checksFor. A check finds out whether
+	// the node's heartbeat is late or missed. To save work, a new heartbeat does not reschedule the check, so a check
+	// can be too early.
+	checks    checks
+	checksFor time.Duration
 	// readyTimes holds the times at which the Ready nodes of the first list had become Ready.
 	readyTimes []event.NodeTime
 	// `searched` is the time of the last search for overdue nodes.
 	searched time.Time
 }
 
+// scheduleCheck schedules a check of the node for the time when its next heartbeat becomes late or missed. It does
+// nothing if an earlier check is scheduled.
+func (x *health) scheduleCheck(n *node) {
+	at := x.nextCheck(n)
+	if look := n.heartbeat.scheduledCheck; at.IsZero() || !look.IsZero() && !look.After(at) {
+		return
+	}
+	n.heartbeat.scheduledCheck = at
+	x.checks.add(at, n)
+}
+
+// rescheduleChecks schedules the checks of all nodes anew.
+func (x *health) rescheduleChecks() {
+	x.checks, x.checksFor = nil, x.grace.Period
+	for _, n := range x.nodes {
+		n.heartbeat.scheduledCheck = time.Time{}
+		x.scheduleCheck(n)
+	}
+}
+
 // LeasesChanged records that kubeflap can no longer watch Leases, or can watch them again. From now on, heartbeats come
 // from another resource.
-func (x *health) LeasesChanged(t time.Time) { x.resumed, x.dueFrom = t, time.Time{} }
-
-// expect notes when the next heartbeat of a node becomes late or missed. The time is that of nextCheck.
-func (x *health) expect(at time.Time) {
-	if !at.IsZero() && at.Before(x.dueFrom) {
-		x.dueFrom = at
-	}
+func (x *health) LeasesChanged(t time.Time) {
+	x.resumed = t
+	x.rescheduleChecks()
 }
 
 // CountLate counts the heartbeats that have become late or missed by t.
 func (x *health) CountLate(t time.Time) {
-	if x.dueFor != x.grace.Period {
-		x.dueFrom, x.dueFor = time.Time{}, x.grace.Period
+	if x.checksFor != x.grace.Period {
+		x.rescheduleChecks()
 	}
-	if x.isBlind() || !x.dueFrom.Before(t) {
+	if x.isBlind() {
 		return
 	}
-	if _, ok := x.provenBy(t, x.dueFrom); !ok {
-		return // nothing later is proven, either
-	}
-	x.dueFrom = t.Add(x.grace.Period / 2)
 	var late []transition.Transition
-	for _, n := range x.inOrder() {
+	for m := &x.checks; len(*m) > 0 && (*m)[0].at.Before(t); {
+		look, n := (*m)[0].at, (*m)[0].node
+		if !n.heartbeat.scheduledCheck.Equal(look) {
+			m.later(time.Time{}) // an earlier check has replaced this one
+			continue
+		}
 		at := x.nextCheck(n)
-		for !at.IsZero() && at.Before(t) {
-			proven, ok := x.provenBy(t, at)
-			if !ok {
-				break
+		if !at.IsZero() && !at.After(look) { // no newer heartbeat has arrived, and kubeflap expects one
+			proven, ok := x.reads.ProvenAt(look, x.source() == event.KindLease)
+			if !ok || proven.After(t) {
+				break // the silence is not proven yet
 			}
-			late = x.appendLate(late, n, at.Add(1), proven)
+			late = x.appendLate(late, n, look.Add(1), proven)
 			n.heartbeat.startCatchUp()
 			at = x.nextCheck(n)
 		}
-		x.expect(at)
+		n.heartbeat.scheduledCheck = at
+		m.later(at)
 	}
 	x.found.AddInOrder(late)
-}
-
-// provenBy returns the time at which a silence until `mark` was proven. ok is false if it is not proven by t.
-func (x *health) provenBy(t, mark time.Time) (proven time.Time, ok bool) {
-	proven, ok = x.reads.ProvenAt(mark, x.source() == event.KindLease)
-	return proven, ok && !proven.After(t)
 }
 
 // nextCheck returns the time of a node's next check. At that time, the current interval becomes late or missed unless a

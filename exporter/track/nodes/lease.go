@@ -61,7 +61,7 @@ func (x *heartbeats) applyRenewTime(n *node, e event.Event, made time.Time, rene
 	case x.watches.First(e):
 		h.controllerRenewTime, h.lastRenewTime = renewed, renewed
 		h.estimateLast(renewed, e.Seen)
-		x.expect(x.nextCheck(n))
+		x.scheduleCheck(n)
 	case !h.controllerRenewTime.Before(renewed):
 		x.noteSetBack(n, e, renewed)
 	case n.exists || e.Type == event.Added:

@@ -142,6 +142,7 @@ func (x *Nodes) forget(n *node) {
 	earliest := x.watches.NotBefore(event.KindNode, now)
 	x.endSilence(n, earliest, false)
 	x.found.Add(transition.NodeRemoved{OfNode: n.at(now), Earliest: earliest})
+	x.checks.forget(n)
 	n.exists, x.labelled = false, nil
 	x.noteIntervals()
 	var lease heartbeat

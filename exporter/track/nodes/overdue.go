@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -67,19 +66,16 @@ const (
 // server answers. Nodes whose heartbeats already count as missed have no check.
 func (x *health) LeasesToRead() (names []string) {
 	t := x.watches.Now()
-	if x.isBlind() || x.reads.IsWatchLagging() || t.Sub(x.reads.Asked) < controlplane.AskEvery {
+	switch {
+	case x.isBlind(), x.reads.IsWatchLagging(), t.Sub(x.reads.Asked) < controlplane.AskEvery:
+		return nil
+	case len(x.checks) > 0 && t.Sub(x.checks[0].at) >= askAfter:
+		return x.checks.first(askAtOnce)
+	case t.Sub(x.reads.Answers) < controlplane.AskEvery:
 		return nil
 	}
-	some := slices.DeleteFunc(slices.Clone(x.inOrder()), func(n *node) bool { return x.nextCheck(n).IsZero() })
-	slices.SortStableFunc(some, func(a, b *node) int { return x.nextCheck(a).Compare(x.nextCheck(b)) })
-	if len(some) == 0 || t.Sub(x.nextCheck(some[0])) < askAfter {
-		if t.Sub(x.reads.Answers) < controlplane.AskEvery {
-			return nil
-		}
-		some = slices.DeleteFunc(slices.Clone(x.inOrder()), func(n *node) bool { return !n.mayBeOverdue() })
-	}
-	for _, n := range some {
-		if len(names) < askAtOnce && n.hasLease {
+	for _, n := range x.inOrder() {
+		if len(names) < askAtOnce && n.mayBeOverdue() && n.hasLease {
 			names = append(names, n.name)
 		}
 	}
