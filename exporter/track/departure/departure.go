@@ -109,9 +109,6 @@ const keepEnded = time.Hour
 // node's heartbeat became late or the node became not Ready.
 func (d *Departure) Note(e event.Event, o *event.Node, first bool, troubled time.Time, isReady bool) {
 	now := announcementsOf(o)
-	if first && o.Unschedulable && d.pods == 0 {
-		d.emptied = e.Seen // nothing shows how old a cordon is, and when the last pod left
-	}
 	for i := range d.all {
 		if a := &d.all[i]; a.until.IsZero() && !slices.ContainsFunc(now, func(x announcement) bool { return x.text == a.text }) {
 			a.until = e.Seen
@@ -234,6 +231,35 @@ func (d *Departure) Lapsed(t time.Time) (text string, age time.Duration) {
 // announcements.
 func (d *Departure) AnnouncedNow() string {
 	return d.first(func(a *announcement) bool { return a.until.IsZero() }).said()
+}
+
+// Past is what a list of Nodes does not show about a cordoned node: when it was cordoned, whether it was healthy then, and
+// when the last pod left it.
+type Past struct {
+	Since   time.Time `json:"since"`
+	Sound   bool      `json:"sound,omitempty"`
+	Emptied time.Time `json:"emptied,omitzero"`
+}
+
+// Past returns what to pass to Restore. ok is false if the node is not cordoned.
+func (d *Departure) Past() (p Past, ok bool) {
+	c := d.cordon()
+	if c == nil {
+		return p, false
+	}
+	return Past{c.since, d.sound, d.emptied}, true
+}
+
+// Restore takes over an earlier Past, if the node is still cordoned. Call it after the first Note.
+func (d *Departure) Restore(p Past) {
+	if c := d.cordon(); c != nil {
+		c.since, c.made, d.sound, d.emptied = p.Since, p.Since, p.Sound, p.Emptied
+	}
+}
+
+// cordon returns the current cordon, or nil.
+func (d *Departure) cordon() *announcement {
+	return d.first(func(a *announcement) bool { return a.reason == Cordon && a.until.IsZero() })
 }
 
 // first returns the oldest announcement that matches, or nil.

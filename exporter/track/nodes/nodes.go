@@ -19,6 +19,8 @@ type Nodes struct {
 	heartbeats
 	// `pods` counts the running pods of each node, except DaemonSet pods and static pods.
 	pods map[string]int
+	// `cordoned` says since when earlier processes saw Nodes cordoned.
+	cordoned map[event.UID]departure.Past
 	// initialCheckDone is set after kubeflap has searched the first lists for lost nodes.
 	initialCheckDone bool
 }
@@ -90,6 +92,9 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	n.departure.SetPods(x.pods[o.Name], e.Seen)
 	n.condition = firstCondition(e, o.Ready)
 	n.departure.Note(e, o, true, n.troubled, n.ready == event.StatusTrue)
+	if earlier, ok := x.cordoned[n.uid]; ok {
+		n.departure.Restore(earlier)
+	}
 	n.period = foundPeriod(x.watches.First(e), o.Ready, n.departure.Announced(e.Seen))
 	x.firstHeartbeat(n, e, o.Ready)
 	x.reportReasons(n, e.Seen, o, n.noteReason(o))
