@@ -149,7 +149,8 @@ func (x *heartbeats) statusHeartbeat(n *node, e event.Event, ready *event.Condit
 	if h.reported.Equal(reported) {
 		return
 	}
-	if h.reports.learn(reported.Sub(h.reported)) {
+	was := h.interval()
+	if h.reports.learn(reported.Sub(h.reported)) && h.interval() != was {
 		x.noteIntervals()
 	}
 	h.reported = reported

@@ -32,8 +32,8 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	}
 	n = x.getOrCreate(l.Name)
 	n.hasLease, n.heartbeat.apiRenewTime = true, renewed
-	if l.DurationSeconds != n.heartbeat.leaseSeconds {
-		n.heartbeat.leaseSeconds = l.DurationSeconds
+	was := n.heartbeat.interval()
+	if n.heartbeat.leaseSeconds = l.DurationSeconds; n.heartbeat.interval() != was {
 		x.noteIntervals()
 	}
 	x.applyRenewTime(n, e, made, renewed)

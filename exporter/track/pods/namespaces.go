@@ -91,7 +91,9 @@ func (x *Pods) Namespaces(into []Namespace) []Namespace {
 func (x *Pods) readyOnLost() map[string]int {
 	counts, lost := map[string]int{}, map[uint32]bool{}
 	for node := range x.nodes.Lost(x.watches.Now()) {
-		lost[x.nodeNames.find(node)] = true
+		if n := x.nodeNames.find(node); n != 0 { // without pods, a node has no number
+			lost[n] = true
+		}
 	}
 	if len(lost) == 0 {
 		return counts

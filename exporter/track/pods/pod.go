@@ -29,6 +29,8 @@ type Pod struct {
 	everReady bool
 	// RemovalCause is the reason why the pod's addresses are removed permanently, or Unknown if they stay.
 	RemovalCause cause.Cause
+	// restarts is the number of restarts of all containers. Only its differences count, so it may overflow.
+	restarts uint16
 }
 
 // template is what the pods of a workload have in common.
@@ -63,6 +65,8 @@ type past struct {
 	// updatedAt is the time at which an image last changed in place. staleSince is the time since which Ready has been True
 	// although an image changed or a container ended, or 0 if kubeflap has reported that.
 	updatedAt, staleSince event.Moment
+	// deletedAt is the time of the pod's last deletion, or 0.
+	deletedAt event.Moment
 	// replaced is set if a container was replaced after the last in-place update. updateDone is set if the pod has been
 	// Ready with the new container. readyAgain is set if Ready turned True with the new container. inRotation is set if
 	// the pod was Ready when the image changed.
@@ -84,6 +88,13 @@ func runsOf(o *event.Pod) (is runs) {
 		is[i%len(is)] ^= uint32(maphash.String(seed, c.ID)) + uint32(c.Restarts)
 	}
 	return is
+}
+
+func restartsOf(o *event.Pod) (sum uint16) {
+	for i := range o.Containers {
+		sum += uint16(o.Containers[i].Restarts)
+	}
+	return sum
 }
 
 func imagesOf(o *event.Pod) (sum uint64) {
@@ -127,7 +138,7 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 	if p.runs != runsOf(o) {
 		was = x.note(p)
 		was.replaced, was.updateDone = true, stayedReady
-		if stayedReady && slices.ContainsFunc(o.Containers, func(c event.Container) bool { return c.Restarts > 0 }) {
+		if stayedReady && int16(restartsOf(o)-p.restarts) > 0 {
 			if was.staleSince > was.updatedAt {
 				was.staleSince = 0 // Ready is right again
 			}

@@ -125,10 +125,10 @@ func (x *Pods) rememberDeleted(p *Pod, e event.Event) {
 	if p.RemovalCause == cause.Unknown && !e.IsInferred() {
 		p.RemovalCause = cause.PodDeleted
 	}
-	p.deleted = true
-	id := p.ID
+	id, at := p.ID, x.watches.Moment(e.Seen)
+	p.deleted, x.note(p).deletedAt = true, at
 	x.watches.Schedule(e.Seen.Add(keepDeletedFor), watches.RankForget, func() {
-		if _, deleted := x.Recall(id); deleted {
+		if p, deleted := x.Recall(id); deleted && x.was(p).deletedAt == at {
 			x.forget(id)
 		}
 	})

@@ -123,6 +123,9 @@ func endsNow(c *lossEvidence) bool {
 func (c *lossEvidence) ended(i int) bool {
 	now, place := &c.now.Containers[i], i%len(runs{})
 	replaced := c.before.runs != runs{} && c.before.runs[place] != runsOf(c.now)[place]
+	if len(c.now.Containers) > len(runs{}) {
+		replaced = replaced && c.settles(*now) // several containers share a hash
+	}
 	return now.State == "terminated" || now.State == "waiting" || replaced
 }
 

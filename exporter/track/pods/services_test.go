@@ -12,7 +12,7 @@ func (s *service) Exists() bool { return s.exists }
 
 func TestPodThatStaysForgetsTheServicesThatHeldIt(t *testing.T) {
 	x := newStore()
-	p := x.newPod(&event.Pod{}, nil)
+	p := x.newPod(&event.Pod{}, &namespace{})
 	for range 5 {
 		s := &service{true}
 		x.JoinService(p, s)
@@ -26,7 +26,7 @@ func TestPodThatStaysForgetsTheServicesThatHeldIt(t *testing.T) {
 func TestUpdatedPodStaysInItsServices(t *testing.T) {
 	x := newStore()
 	o := &event.Pod{Containers: []event.Container{{Image: "app:1"}}}
-	p := x.newPod(o, nil)
+	p := x.newPod(o, &namespace{})
 	x.JoinService(p, &service{true})
 	o.Containers[0].Image = "app:2"
 	x.update(p, o)

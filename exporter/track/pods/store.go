@@ -20,7 +20,7 @@ type store struct {
 func newStore() store {
 	return store{
 		newTable(func(p *Pod) *event.UID { return &p.ID }, hashUID),
-		newTable(func(f *family) *template { return &f.template }, func(t template) uint32 { return hashText(t.begins) ^ uint32(t.images) }),
+		newTable(func(f *family) *template { return &f.template }, func(t template) uint32 { return hashText(t.begins) ^ 31*hashText(t.namespace.Name) ^ uint32(t.images) }),
 		newTable(func(s *string) *string { return s }, hashText),
 		newTable(func(w *past) *event.UID { return &w.of }, hashUID),
 	}
@@ -106,7 +106,7 @@ func (x *store) occupies(p *Pod) bool {
 
 // update stores the pod's newest state.
 func (x *store) update(p *Pod, o *event.Pod) {
-	p.seen, p.ready, p.running, p.runs = true, readyOf(o), o.Phase == "Running", runsOf(o)
+	p.seen, p.ready, p.running, p.runs, p.restarts = true, readyOf(o), o.Phase == "Running", runsOf(o), restartsOf(o)
 	if before := p.node; *x.nodeNames.at(before) != o.Node {
 		if p.node = 0; o.Node != "" {
 			p.node = x.nodeNames.take(o.Node)

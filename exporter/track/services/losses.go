@@ -152,7 +152,7 @@ func (q *losses) reportLoss(l *loss) {
 	}
 	s := l.service
 	if s.Losses[l.change.Cause]++; !l.change.Foreign {
-		s.LastLoss, s.LastCause = l.change.Time, l.change.Cause
+		s.noteLast(l.change.Time, l.change.Cause)
 	}
 	l.change.Waited = q.watches.Now().Sub(l.change.Time)
 	noteReplaced(l)
@@ -160,6 +160,15 @@ func (q *losses) reportLoss(l *loss) {
 	for _, report := range l.after {
 		report()
 	}
+}
+
+// noteLast stores the time and cause of the newest loss. Of losses at the same time, one with a known cause counts, and the
+// order of the calls does not affect the result.
+func (s *service) noteLast(t time.Time, why cause.Cause) {
+	if t.Equal(s.LastLoss) && s.LastCause != cause.Unknown && (why == cause.Unknown || why > s.LastCause) {
+		return
+	}
+	s.LastLoss, s.LastCause = t, why
 }
 
 // reportOf reports a change of an address. If a loss of the address has not been reported yet, the change is reported

@@ -1,0 +1,102 @@
+package track
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// TestCordonOfUnknownAgeLapses lists an empty node that was cordoned at an unknown time. It dies two hours later.
+func TestCordonOfUnknownAgeLapses(t *testing.T) {
+	a := aNode("a", ready, -1e6)
+	a.Unschedulable = true
+	s := newStory(t, grace40)
+	s.starts(a, aNode("b", ready, 0), lease("a", 0), lease("b", 0))
+	for at := 10.0; at < 7400; at += 10 {
+		if at <= 7200 {
+			s.at(at).modified(lease("a", at))
+		}
+		s.at(at + 1).modified(lease("b", at+1))
+	}
+	all := of[transition.HeartbeatMissed](s)
+	if len(all) != 1 || all[0].Node != "a" || all[0].Loss.Announced != "" {
+		t.Errorf("silences %+v, want one without an announcement", all)
+	}
+}
+
+// TestLastLossHasTheKnownCause removes two addresses with one write. The cause of one of the losses is known.
+func TestLastLossHasTheKnownCause(t *testing.T) {
+	for _, gone := range []string{"web-1", "web-2"} {
+		s := newStory(t, grace40)
+		s.starts(aService("web", true), slice("web", "web", "web-1", "web-2", "web-3"), aPod("web-1", ready), aPod("web-2", ready), aPod("web-3", ready))
+		s.at(100).deleted(aPod(gone, ready))
+		s.at(100.1).modified(slice("web", "web", "web-3"))
+		s.at(120).Advance(s.now)
+		equal(t, gone, s.service("web").LastCause, cause.PodDeleted)
+	}
+}
+
+// TestPodThatIsDeletedTwice deletes a pod that an outdated list had left out and that was shown again.
+func TestPodThatIsDeletedTwice(t *testing.T) {
+	p := aPod("web-1", ready)
+	s := newStory(t, grace40)
+	s.starts(aService("web", true), p, aPod("web-2", ready), slice("web", "web", "web-1", "web-2"))
+	s.at(10).deleted(p)
+	s.at(30).added(p)
+	s.at(35).deleted(p)
+	s.at(42).modified(slice("web", "web", "web-2"))
+	s.at(60).Advance(s.now)
+	all := of[transition.AddressLost](s)
+	if len(all) != 1 || all[0].Cause != cause.PodDeleted || all[0].Pod.Name != "web-1" {
+		t.Errorf("losses %v", all)
+	}
+}
+
+// TestManyContainers replaces the fifth container of a pod. The first one was killed long ago.
+func TestManyContainers(t *testing.T) {
+	var before []event.Container
+	for _, name := range []string{"app", "b", "c", "d", "proxy"} {
+		before = append(before, event.Container{Name: name, Image: "x:1", ID: "id-" + name, State: "running", Ready: true})
+	}
+	before[0].Restarts, before[0].LastReason, before[0].LastExitCode = 1, "OOMKilled", 137
+	after := append([]event.Container{}, before...)
+	last := &after[4]
+	last.ID, last.Restarts, last.Ready, last.LastReason, last.LastExitCode, last.Started = "id-2", 1, false, "Error", 1, clock(99)
+	s := newStory(t, grace40)
+	s.starts(aPod("web-1", ready, before...))
+	p := aPod("web-1", event.StatusFalse, after...)
+	p.Ready.Reason, p.Ready.LastTransitionTime = "ContainersNotReady", clock(100)
+	s.at(100).modified(p)
+	s.Settle()
+	all := of[transition.PodReadyChanged](s)
+	if len(all) != 1 || all[0].Cause != cause.ContainerExit || strings.Contains(all[0].Why, "app") || !strings.Contains(all[0].Why, "proxy") {
+		t.Errorf("changes %v, want an exit of the container proxy", all)
+	}
+}
+
+// TestRestartCountThatFalls shows that a kubelet that lost a container's history restarts nothing.
+func TestRestartCountThatFalls(t *testing.T) {
+	s := newStory(t, grace40)
+	c := event.Container{Name: "app", Image: "x:1", ID: "a", State: "running", Ready: true, Restarts: 5}
+	s.starts(aPod("web-1", ready, c))
+	c.Restarts = 4
+	s.at(10).modified(aPod("web-1", ready, c))
+	equal(t, "silent restarts", count[transition.PodRestartedSilently](s), 0)
+}
+
+// TestReadyPodWithoutANode shows that a lost node without pods is not the node of a pod without one.
+func TestReadyPodWithoutANode(t *testing.T) {
+	p := aPod("web-1", ready)
+	p.Node = ""
+	s := newStory(t, grace40)
+	s.starts(aNode("a", ready, 0), aNode("b", ready, 0), lease("a", 0), lease("b", 0), p)
+	for at := 10.0; at < 200; at += 10 {
+		s.at(at).modified(lease("b", at))
+	}
+	for _, n := range s.Namespaces(s.now, nil) {
+		equal(t, n.Name, n.ReadyOnLostNode, 0)
+	}
+}
