@@ -128,6 +128,7 @@ func TestDownloadOfARecording(t *testing.T) {
 	if metricsOf(t, file) != metricsOf(t, original) {
 		t.Error("the download gives other metrics than the story")
 	}
+	checkHeader(t, file)
 	plain, anonymous := string(unzip(t, file)), string(unzip(t, download("&anonymise")))
 	checkAnonymised(t, anonymous, plain)
 	if !strings.Contains(anonymous, `"anonymised":true`) || strings.Count(anonymous, "\n") != strings.Count(plain, "\n") {
@@ -136,6 +137,26 @@ func TestDownloadOfARecording(t *testing.T) {
 	write(t, config, "")
 	if got := reader.status(t, "http://"+address+whole); got != http.StatusForbidden {
 		t.Errorf("after the password was removed from the configuration: %d, want 403", got)
+	}
+}
+
+// checkHeader checks that a recording of a period that begins before the first event has the time of this event, and
+// the version of the API server.
+func checkHeader(t *testing.T, file string) {
+	t.Helper()
+	reader, err := recording.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for ev, err := range reader.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := reader.Header(); !h.Recorded.Equal(ev.Seen) || h.Kubernetes == "" {
+			t.Errorf("header %+v, want the time of the first event, %v", h, ev.Seen)
+		}
+		break
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -86,5 +87,5 @@ func (p period) open(path string) (found clusterRecording, err error) {
 	if err != nil {
 		return found, fmt.Errorf("directory %s: %w", path, err)
 	}
-	return clusterRecording{header: recording.Header{Recorded: p.from}, events: events}, nil
+	return clusterRecording{header: web.CompleteHeader(recording.Header{Recorded: p.from}, events), events: events}, nil
 }

@@ -63,11 +63,35 @@ func RecordingHandler(dir string, refused func() error, logger *slog.Logger) htt
 		}
 		out := deadlineWriter{w, http.NewResponseController(w)}
 		_ = out.control.SetWriteDeadline(time.Time{}) // this only fails without a connection
-		if err := stream(out, events, recording.Header{Recorded: period.from}, period.anonymise); err != nil {
+		if err := stream(out, events, CompleteHeader(recording.Header{Recorded: period.from}, events), period.anonymise); err != nil {
 			logger.Warn("a recording was not sent completely", "err", err)
 			panic(http.ErrAbortHandler) // the client must notice the failure
 		}
 	})
+}
+
+// headerEvents is the maximum number of events that are read to complete a recording's header. A recording begins with
+// the starts of the lists and the API server's version.
+const headerEvents = 64
+
+// CompleteHeader adds the version of the API server to the header of a recording. If the recording begins later than the
+// requested period, CompleteHeader also corrects the header's start time. It iterates over the first events.
+func CompleteHeader(header recording.Header, events iter.Seq2[event.Event, error]) recording.Header {
+	n := 0
+	for ev, err := range events {
+		if err != nil || n == headerEvents {
+			break
+		}
+		if n == 0 && ev.Seen.After(header.Recorded) {
+			header.Recorded = ev.Seen
+		}
+		if cluster, ok := ev.Object.(*event.Cluster); ok {
+			header.Kubernetes = cluster.Version
+			break
+		}
+		n++
+	}
+	return header
 }
 
 func stream(out io.Writer, events iter.Seq2[event.Event, error], header recording.Header, anonymise bool) error {

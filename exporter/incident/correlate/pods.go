@@ -112,7 +112,7 @@ func (l *pods) podEvicted(x transition.PodEvicted) {
 	l.nodes.Note(r, entry)
 }
 
-// addTo adds to an incident what is known of the pod of a lost address. The parameter `again` is set if the incident already
+// addTo adds the facts about the pod of a lost address to the incident. The parameter `again` is set if the incident already
 // contained an earlier loss of the address.
 func (l *pods) addTo(r *ledger.Record, x transition.AddressLost, again bool) {
 	r.Quotes.Add(incident.Quote{Cause: x.Cause, Words: x.Why}, 1)
