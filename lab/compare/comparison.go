@@ -41,16 +41,8 @@ func (b Base) expected(now truth.Counts) truth.Counts {
 			want[series] = value
 		}
 	}
-	for series, reported := range b.Reported {
-		if _, lost := want[series]; !lost && isLastLoss(truth.Name(series)) {
-			// This Service has not lost an address since this recorder started.
-			want[series] = reported
-		}
-	}
 	return want
 }
-
-func isLastLoss(name string) bool { return name == truth.LastLoss || name == truth.LastLossSeries }
 
 func isCounter(name string) bool {
 	name = plain(name)
@@ -77,7 +69,7 @@ func (c Comparison) Agree(ctx context.Context, patience time.Duration) error {
 // lost addresses. kubeflap can take up to 15 s to determine a cause.
 func (c Comparison) Seen(ctx context.Context, patience time.Duration) error {
 	return poll.Until(ctx, patience, "kubeflap to see the same events as the recorder", func(ctx context.Context) error {
-		return c.once(ctx, func(d Difference) bool { return d.ofLossByCause() })
+		return c.once(ctx, func(d Difference) bool { return truth.Name(d.Series) == truth.LossesOfAnyCause })
 	})
 }
 

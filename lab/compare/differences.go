@@ -37,8 +37,6 @@ func metrics() []string {
 		truth.Outages,
 		truth.AddressesLost,
 		truth.LossesOfAnyCause,
-		truth.LastLoss,
-		truth.LastLossSeries,
 		"kubeflap_pod_inplace_updates_total",
 		"kubeflap_pod_silent_restarts_total",
 	}
@@ -85,8 +83,6 @@ func (d Difference) agree() bool {
 		// kubeflap counts a loss or an outage once its class is final, up to 5 minutes later. The replays of recordings
 		// (TestLabRecordings) compare the final counts.
 		return d.Reported <= d.Truth
-	case name == truth.LastLossSeries: // this value is a number of series, not a time
-		return d.Truth == d.Reported
 	case name == intervalSum:
 		// The sum depends only on the first and the last heartbeat of each node. Each interval starts where the
 		// previous interval ended, so the times of all heartbeats in between cancel out.
@@ -119,7 +115,6 @@ const (
 	lossesByCause  = "kubeflap_service_address_losses_total"
 	lossesByClass  = "kubeflap_service_addresses_lost_total"
 	outagesByClass = "kubeflap_service_outages_total"
-	lastLoss       = "kubeflap_service_last_loss_timestamp_seconds"
 )
 
 // addLosses adds aggregations over all causes and classes to kubeflap's counts. The recorder has only these
@@ -136,9 +131,6 @@ func addLosses(reported truth.Counts) {
 			reported[truth.UnreadyOfAnyClass+labels] += value
 		case lossesByCause:
 			reported[truth.LossesOfAnyCause+labels] += value
-		case lastLoss:
-			reported[truth.LastLoss+labels] = max(reported[truth.LastLoss+labels], value)
-			reported[truth.LastLossSeries+labels]++
 		}
 	}
 }
@@ -151,15 +143,6 @@ func withoutReason(series string) string {
 		return strings.HasPrefix(pair, "cause=") || strings.HasPrefix(pair, "class=")
 	})
 	return "{" + strings.Join(pairs, ",") + "}"
-}
-
-// ofLossByCause reports whether the series is an aggregation over the causes of lost addresses.
-func (d Difference) ofLossByCause() bool {
-	switch truth.Name(d.Series) {
-	case truth.LossesOfAnyCause, truth.LastLoss, truth.LastLossSeries:
-		return true
-	}
-	return false
 }
 
 // plain removes an aggregation such as sum() from a metric name.

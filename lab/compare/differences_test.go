@@ -19,7 +19,7 @@ func TestDifferences(t *testing.T) {
 	const flips = `kubeflap_service_address_flips_total{namespace="a",service="s",to="ready"}`
 	const age = `kubeflap_node_heartbeat_age_seconds{node="n"}`
 	const resets = `kubeflap_service_endpoints_resets_total{namespace="a",selector="true",service="s"}`
-	lost := truth.Counts{truth.AddressesLost + of: 3, truth.LossesOfAnyCause + of: 3, truth.LastLoss + of: 100, truth.LastLossSeries + of: 1}
+	lost := truth.Counts{truth.AddressesLost + of: 3, truth.LossesOfAnyCause + of: 3}
 	none := truth.Counts{truth.AddressesLost + of: 0, truth.LossesOfAnyCause + of: 0}
 	classed := func(byCause truth.Counts) truth.Counts {
 		byCause[unplanned], byCause[planned] = 1, 2
@@ -39,11 +39,9 @@ func TestDifferences(t *testing.T) {
 		"resets of 0 may be missing":           {truth.Counts{resets: 0}, truth.Counts{}, 0},
 		"resets above 0 must be equal":         {truth.Counts{resets: 1}, truth.Counts{}, 1},
 
-		"losses by two causes":             {lost, classed(truth.Counts{lossesByCause + deleted: 2, lossesByCause + unknown: 1, lastLoss + unknown: 101}), 0},
-		"one loss too many":                {lost, classed(truth.Counts{lossesByCause + deleted: 3, lossesByCause + unknown: 1, lastLoss + unknown: 101}), 1},
-		"last loss by two causes":          {lost, classed(truth.Counts{lossesByCause + deleted: 3, lastLoss + deleted: 99, lastLoss + unknown: 100}), 1},
-		"the last loss is not the newest":  {lost, classed(truth.Counts{lossesByCause + deleted: 3, lastLoss + deleted: 97}), 1},
-		"no loss has its cause":            {lost, classed(truth.Counts{}), 3},
+		"losses by two causes":             {lost, classed(truth.Counts{lossesByCause + deleted: 2, lossesByCause + unknown: 1}), 0},
+		"one loss too many":                {lost, classed(truth.Counts{lossesByCause + deleted: 3, lossesByCause + unknown: 1}), 1},
+		"no loss has its cause":            {lost, classed(truth.Counts{}), 1},
 		"a class is not final":             {truth.Counts{truth.AddressesLost + of: 2}, truth.Counts{unplanned: 1}, 0},
 		"all classes are final":            {truth.Counts{truth.AddressesLost + of: 2}, truth.Counts{unplanned: 2}, 0},
 		"more losses than there were":      {truth.Counts{truth.AddressesLost + of: 2}, truth.Counts{unplanned: 3}, 1},
@@ -75,15 +73,5 @@ func TestCountsAreComparedFromTheBase(t *testing.T) {
 	reported[flips] = 13
 	if got := Differences(want, reported); len(got) != 1 {
 		t.Errorf("got %d differences, want one:\n%s", len(got), Table(got))
-	}
-}
-
-func TestLossBeforeTheBaseIsStillTheLast(t *testing.T) {
-	base := Base{Truth: truth.Counts{}, Reported: truth.Counts{truth.LastLoss + of: 50, truth.LastLossSeries + of: 1}}
-	if want := base.expected(truth.Counts{}); want[truth.LastLoss+of] != 50 || want[truth.LastLossSeries+of] != 1 {
-		t.Errorf("unexpected counts %v", want)
-	}
-	if want := base.expected(truth.Counts{truth.LastLoss + of: 70}); want[truth.LastLoss+of] != 70 {
-		t.Errorf("unexpected counts %v", want)
 	}
 }

@@ -17,13 +17,10 @@ func (s *state) applyEndpoints(object *corev1.Endpoints, gone bool, seen time.Ti
 		s.endpoints[key] = object
 	}
 	after := handWritten(s.endpoints[key])
-	s.noticeHandWritten(key)
-	svc := s.services[key]
-	if svc == nil {
+	if s.services[key] == nil {
 		return
 	}
-	if besidePods := s.besidePods(key); before > 0 && after == 0 && !besidePods && !s.inBaseline {
-		svc.resets[svc.selector]++
+	if besidePods := s.besidePods(key); before > 0 && after == 0 && !besidePods {
 		s.noteReset(key, seen)
 	}
 }
@@ -56,18 +53,6 @@ func (s *state) eachEndpoint(key types.NamespacedName, uid types.UID, do func(en
 			}
 		}
 	}
-}
-
-// foreign returns the addresses in slices that the endpointslice controller does not manage. If the Service has no
-// selector, the result is empty.
-func (s *state) foreign(key types.NamespacedName, svc *service) map[string]bool {
-	all := map[string]bool{}
-	s.eachEndpoint(key, svc.uid, func(endpoint discoveryv1.Endpoint, manager string) {
-		if svc.selector && manager != sliceController {
-			all[identity(endpoint)] = true
-		}
-	})
-	return all
 }
 
 // derived returns how many addresses in the Endpoints and in the slices refer to pods.
@@ -112,14 +97,6 @@ func (s *state) handMade(key types.NamespacedName, uid types.UID) (n, own int) {
 		}
 	})
 	return n, own
-}
-
-// noticeHandWritten creates the Service's counter of resets, with the value 0, if the Service has a manually managed
-// address.
-func (s *state) noticeHandWritten(key types.NamespacedName) {
-	if svc := s.services[key]; svc != nil && handWritten(s.endpoints[key])+svc.handMade > 0 {
-		svc.resets[svc.selector] += 0
-	}
 }
 
 // handWritten returns the number of addresses that do not refer to a pod.

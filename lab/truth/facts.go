@@ -67,9 +67,19 @@ func (f *Fact) text() string {
 	return line
 }
 
+// appears reports whether the object was not known before.
+func (f *Fact) appears() bool { return f.From == "" || f.From == absentState }
+
+func (f *Fact) number() float64 {
+	n, _ := strconv.ParseFloat(f.To, 64) // the recorder wrote the number
+	return n
+}
+
+// note keeps a change, and counts it.
 func (s *state) note(f Fact) {
 	if !s.inBaseline {
 		s.facts = append(s.facts, f)
+		s.counted.count(f)
 	}
 }
 

@@ -2,7 +2,6 @@ package truth
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -13,13 +12,6 @@ import (
 
 // intervalWindow is the period over which the longest heartbeat interval is computed.
 const intervalWindow = 10 * time.Minute
-
-const (
-	// Heartbeats is the recorder's count of a node's heartbeats. kubeflap has no such metric.
-	Heartbeats = "heartbeats"
-	// UnreadyOfAnyClass is the time in which a node was not Ready. The recorder does not know whether that was planned.
-	UnreadyOfAnyClass = "sum(kubeflap_node_unready_seconds_total)"
-)
 
 type node struct {
 	uid types.UID
@@ -32,11 +24,10 @@ type node struct {
 	// savedLease is the Lease that the node controller has saved. A Lease with a later renewTime counts as a heartbeat.
 	savedLease *coordinationv1.Lease
 
-	transitions map[corev1.ConditionStatus]int
-	heartbeats  int
 	// last is the time from which the age of the latest heartbeat is measured. If the recorder has seen a heartbeat,
-	// last is the time of the latest one.
+	// beats is set, and last is the time of the latest one.
 	last     time.Time
+	beats    bool
 	finished []interval
 
 	// inPeriod is true while the node is not Ready, but not before the first Ready of a new node.
@@ -48,12 +39,6 @@ type node struct {
 type interval struct {
 	end    time.Time
 	length time.Duration
-}
-
-// intervals holds the number and the sum of all heartbeat intervals of all nodes.
-type intervals struct {
-	count int
-	sum   time.Duration
 }
 
 func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
@@ -93,8 +78,7 @@ func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
 
 func (s *state) firstSight(object *corev1.Node, seen time.Time) *node {
 	n := &node{
-		uid: object.UID, last: seen, transitions: map[corev1.ConditionStatus]int{},
-		savedLease: s.leases[object.Name], present: hasReady(object),
+		uid: object.UID, last: seen, savedLease: s.leases[object.Name], present: hasReady(object),
 	}
 	n.ready, n.reported = readyCondition(object)
 	if s.inBaseline {
@@ -138,19 +122,15 @@ func (s *state) beat(n *node, name string, seen time.Time) {
 	length := seen.Sub(n.last)
 	fact := Fact{Seen: seen, Kind: FactHeartbeat, Object: name}
 	// Measure an interval only if the heartbeats at both ends were seen.
-	if n.heartbeats > 0 {
+	if n.beats {
 		fact.Seconds = length.Seconds()
 		n.finished = append(n.finished, interval{seen, length})
-		s.intervals.count++
-		s.intervals.sum += length
 	}
 	s.note(fact)
-	n.heartbeats++
-	n.last = seen
+	n.beats, n.last = true, seen
 }
 
 func (n *node) turn(ready corev1.ConditionStatus, seen time.Time) {
-	n.transitions[ready]++
 	switch {
 	case n.ready == corev1.ConditionTrue:
 		n.inPeriod, n.unreadySince = true, seen
@@ -162,10 +142,6 @@ func (n *node) turn(ready corev1.ConditionStatus, seen time.Time) {
 }
 
 func (n *node) counts(c Counts, name string, now time.Time) {
-	for _, status := range []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown} {
-		c.set(float64(n.transitions[status]), "kubeflap_node_ready_transitions_total",
-			"node", name, "status", strings.ToLower(string(status)))
-	}
 	age := now.Sub(n.last)
 	longest := age // the current interval counts, too
 	for _, i := range n.finished {
@@ -177,10 +153,9 @@ func (n *node) counts(c Counts, name string, now time.Time) {
 	if n.inPeriod {
 		unready += now.Sub(n.unreadySince)
 	}
-	c.set(float64(n.heartbeats), Heartbeats, "node", name)
-	c.set(age.Seconds(), "kubeflap_node_heartbeat_age_seconds", "node", name)
-	c.set(longest.Seconds(), "kubeflap_node_heartbeat_interval_max_seconds", "node", name)
-	c.set(unready.Seconds(), UnreadyOfAnyClass, "node", name)
+	c.add(age.Seconds(), "kubeflap_node_heartbeat_age_seconds", "node", name)
+	c.add(longest.Seconds(), "kubeflap_node_heartbeat_interval_max_seconds", "node", name)
+	c.add(unready.Seconds(), UnreadyOfAnyClass, "node", name)
 }
 
 // readyCondition returns the status of the Ready condition, and the time at which the kubelet reported it.

@@ -8,10 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-type podCounts struct {
-	inplaceUpdates, silentRestarts int
-}
-
 func (s *state) applyPod(object *corev1.Pod, gone bool, seen time.Time) {
 	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 	old := s.pods[key]
@@ -23,11 +19,6 @@ func (s *state) applyPod(object *corev1.Pod, gone bool, seen time.Time) {
 		s.forgetEmptyNamespace(object.Namespace)
 		return
 	}
-	counts := s.podCounts[object.Namespace]
-	if counts == nil {
-		counts = &podCounts{}
-		s.podCounts[object.Namespace] = counts
-	}
 	s.pods[key] = object
 	if old == nil || old.UID != object.UID {
 		s.note(Fact{Seen: seen, Kind: FactPod, Object: key.String(), From: absentState, To: readiness(podReady(object))})
@@ -37,13 +28,10 @@ func (s *state) applyPod(object *corev1.Pod, gone bool, seen time.Time) {
 		s.note(Fact{Seen: seen, Kind: FactPod, Object: key.String(), From: readiness(was), To: readiness(is)})
 	}
 	if old.Status.Phase == corev1.PodRunning && imagesChanged(old, object) {
-		counts.inplaceUpdates++
 		s.note(Fact{Seen: seen, Kind: FactImage, Object: key.String()})
 	}
 	if podReady(old) && podReady(object) {
-		n := restarts(old, object)
-		counts.silentRestarts += n
-		if n > 0 {
+		if n := restarts(old, object); n > 0 {
 			s.note(Fact{Seen: seen, Kind: FactRestart, Object: key.String(), To: strconv.Itoa(n)})
 		}
 	}
@@ -56,7 +44,8 @@ func (s *state) forgetEmptyNamespace(namespace string) {
 			return
 		}
 	}
-	delete(s.podCounts, namespace)
+	delete(s.counted, Series(imageChanges, "namespace", namespace))
+	delete(s.counted, Series(silentRestarts, "namespace", namespace))
 }
 
 func imagesChanged(before, after *corev1.Pod) bool {

@@ -36,27 +36,25 @@ type state struct {
 	// counted.
 	inBaseline bool
 	facts      []Fact
+	counted    Counts
 
 	leases    map[string]*coordinationv1.Lease
 	nodes     map[string]*node
-	intervals intervals
 	services  map[types.NamespacedName]*service
 	slices    map[types.NamespacedName]*discoveryv1.EndpointSlice
 	endpoints map[types.NamespacedName]*corev1.Endpoints
 	pods      map[types.NamespacedName]*corev1.Pod
-	// podCounts holds the counts of each namespace that has pods.
-	podCounts map[string]*podCounts
 }
 
 func newState() state {
 	return state{
+		inBaseline: true, counted: Counts{},
 		leases:    map[string]*coordinationv1.Lease{},
 		nodes:     map[string]*node{},
 		services:  map[types.NamespacedName]*service{},
 		slices:    map[types.NamespacedName]*discoveryv1.EndpointSlice{},
 		endpoints: map[types.NamespacedName]*corev1.Endpoints{},
 		pods:      map[types.NamespacedName]*corev1.Pod{},
-		podCounts: map[string]*podCounts{},
 	}
 }
 
@@ -64,7 +62,6 @@ func newState() state {
 func Start(ctx context.Context, client kubernetes.Interface) (*Recorder, error) {
 	r := &Recorder{state: newState()}
 	all := sources(client)
-	r.state.inBaseline = true
 	err := steps.Run(func() {
 		for _, source := range all {
 			for _, c := range source.baseline(ctx) {
@@ -160,21 +157,4 @@ func (s *state) apply(c change) {
 	case *corev1.Pod:
 		s.applyPod(object, gone, c.seen)
 	}
-}
-
-func (s *state) counts(now time.Time) Counts {
-	c := Counts{}
-	for name, node := range s.nodes {
-		node.counts(c, name, now)
-	}
-	c.set(float64(s.intervals.count), "kubeflap_node_heartbeat_interval_seconds_count")
-	c.set(s.intervals.sum.Seconds(), "kubeflap_node_heartbeat_interval_seconds_sum")
-	for key, service := range s.services {
-		service.counts(c, key)
-	}
-	for namespace, counts := range s.podCounts {
-		c.set(float64(counts.inplaceUpdates), "kubeflap_pod_inplace_updates_total", "namespace", namespace)
-		c.set(float64(counts.silentRestarts), "kubeflap_pod_silent_restarts_total", "namespace", namespace)
-	}
-	return c
 }
