@@ -46,109 +46,37 @@ func TestShellBlocksAreValid(t *testing.T) {
 	}
 }
 
-// tool is a program whose commands the pages show. It caches the help texts.
-type tool struct {
-	name string
-	help map[string]string
-}
+// documented are the tools whose commands the pages show.
+var documented = []string{"kubectl", "helm", "amtool", "promtool"}
 
-// mistake returns what the help text of the command does not know: the command itself, or one of its flags.
-func (x tool) mistake(t *testing.T, command string) string {
-	t.Helper()
-	words := strings.Fields(command)[1:]
-	if len(words) > 2 && words[0] == "-n" { // kubectl accepts this flag before the command
-		words = append(words[2:], "-n")
-	}
-	var verbs []string
-	for _, word := range words {
-		if len(verbs) == 3 || !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(word) {
-			break
-		}
-		verbs = append(verbs, word)
-	}
-	help := ""
-	for n := len(verbs); n > 0 && help == ""; n-- {
-		help = x.helpOf(t, verbs[:n])
-	}
-	if help == "" {
-		return "the command " + strings.Join(verbs, " ")
-	}
-	for _, word := range words {
-		flag, _, _ := strings.Cut(word, "=")
-		if word == "--" {
-			break
-		}
-		if regexp.MustCompile(`^--?[a-z]`).MatchString(flag) && !regexp.MustCompile(`(?m)(^|[\s\[])`+regexp.QuoteMeta(flag)+`([\s=,\]]|$)`).MatchString(help) {
-			return "the flag " + flag
-		}
-	}
-	return ""
-}
-
-// helpOf returns the help text of a command, or nothing if there is no such command.
-func (x tool) helpOf(t *testing.T, verbs []string) string {
-	t.Helper()
-	key := strings.Join(verbs, " ")
-	if text, known := x.help[key]; known {
-		return text
-	}
-	path, err := filepath.Abs(Root + "/bin/" + x.name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), path, append(slices.Clone(verbs), "--help")...).CombinedOutput()
-	if key == "options" { // kubectl's common flags
-		out, err = exec.CommandContext(t.Context(), path, key).CombinedOutput()
-	}
-	if err != nil && len(out) == 0 {
-		t.Fatalf("%s: %v", path, err)
-	}
-	x.help[key] = string(out)
-	if err != nil || strings.Contains(string(out), "unknown command") || strings.Contains(string(out), "expected command") {
-		x.help[key] = ""
-	} else if x.name == "kubectl" && key != "options" {
-		x.help[key] += x.helpOf(t, []string{"options"})
-	}
-	return x.help[key]
-}
-
-func tools() map[string]tool {
-	all := map[string]tool{}
-	for _, name := range []string{"kubectl", "helm", "amtool", "promtool"} {
-		all[name] = tool{name, map[string]string{}}
-	}
-	return all
-}
-
-// Each command of these tools on the pages must exist, with its flags. Other tests parse the commands of kubeflap and
-// make, and render what helm installs.
+// Each command of these tools on the pages must exist, with its flags. With --help, a tool reads its command line, and
+// does nothing. Other tests parse the commands of kubeflap and make, and render what helm installs.
 func TestToolsKnowTheCommands(t *testing.T) {
-	all := tools()
 	found := 0
 	check := func(page, command string) {
 		command = strings.TrimPrefix(strings.TrimSpace(command), "bin/")
-		name, _, _ := strings.Cut(command, " ")
-		x, known := all[name]
-		if !known || strings.HasPrefix(command, "kubectl flap") || strings.HasPrefix(command, "kubectl krew") || strings.Contains(command, "...") {
+		command, _, _ = strings.Cut(command, " -- ")
+		words := strings.Fields(command)
+		if len(words) < 2 || !slices.Contains(documented, words[0]) || slices.Contains([]string{"flap", "krew"}, words[1]) || strings.Contains(command, "...") {
 			return
 		}
 		found++
-		if mistake := x.mistake(t, command); mistake != "" {
-			t.Errorf("%s: %s does not exist: %s", page, mistake, command)
+		if out, err := exec.CommandContext(t.Context(), Root+"/bin/"+words[0], append(words[1:], "--help")...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %s: %.200s", page, command, out)
 		}
 	}
 	for page, text := range userPages(t) {
+		var lines []string
 		for _, block := range shellBlock.FindAllStringSubmatch(text, -1) {
-			for line := range strings.SplitSeq(strings.ReplaceAll(block[1], "\\\n", " "), "\n") {
-				line, _, _ = strings.Cut(line, " #")
-				for part := range strings.SplitSeq(line, " | ") {
-					check(page, part)
-				}
-			}
+			lines = append(lines, strings.Split(strings.ReplaceAll(block[1], "\\\n", " "), "\n")...)
 		}
 		for _, code := range inlineCode.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
-			if strings.Contains(code[1], " ") {
-				check(page, code[1])
+			lines = append(lines, code[1])
+		}
+		for _, line := range lines {
+			line, _, _ = strings.Cut(line, " #")
+			for part := range strings.SplitSeq(line, " | ") {
+				check(page, part)
 			}
 		}
 	}

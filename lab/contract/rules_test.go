@@ -17,12 +17,11 @@ func rules(t testing.TB) []*Rule {
 		t.Fatal(err)
 	}
 	var all []*Rule
-	recorded := map[string][]string{}
 	for _, file := range RuleFiles {
 		for _, g := range groups[RulePath(file)].Groups {
 			for _, x := range g.Rules {
 				r := &Rule{Rule: x, File: file, Group: g.Name}
-				if err := r.derive(recorded); err != nil {
+				if r.Labels, err = labelsOf(&x); err != nil {
 					t.Fatalf("%s, %s: %v", file, r.Name(), err)
 				}
 				all = append(all, r)

@@ -170,6 +170,7 @@ func (x *scene) begin(t *testing.T) *cluster {
 var expectedLine = regexp.MustCompile(`^(.+?) (\d\w*)-(\d\w*)(?: (\d\w*)-(\d\w*))?$`)
 
 func (x *scene) check(t *testing.T, s *server) {
+	s.checkLabels(t)
 	fired := slices.Clone(s.alarms)
 	for line := range strings.Lines(x.fires) {
 		line = strings.TrimSpace(line)
@@ -195,6 +196,18 @@ func (x *scene) check(t *testing.T, s *server) {
 		t.Errorf("unexpected %s", a)
 	}
 	x.checkNotifications(t, s)
+}
+
+// checkLabels checks that each alert has only labels of its rule. The label cluster may be missing.
+func (s *server) checkLabels(t *testing.T) {
+	for _, r := range alerts(t) {
+		for _, a := range s.alarms {
+			of := a.labels.Get(labels.AlertName) == r.Alert && a.labels.Get("severity") == r.Rule.Labels["severity"]
+			if of && a.labels.MatchLabels(false, append(r.Labels, labels.AlertName)...).Len() > 0 {
+				t.Errorf("%s has the labels %s, want %q", a, a.labels, r.Labels)
+			}
+		}
+	}
 }
 
 // is reports whether an alert has a name. An asterisk in it stands for anything.
