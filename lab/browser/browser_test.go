@@ -27,19 +27,13 @@ const (
 // get returns the body of a page, or an empty string if the server does not answer.
 func get(t *testing.T, url string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := try(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return ""
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := try(io.ReadAll(response.Body))(t)
 	return string(text)
 }
 
@@ -54,10 +48,7 @@ type page struct {
 // open opens a tab. All tests use one browser.
 func open(t *testing.T) *page {
 	t.Helper()
-	browser, err := browser()
-	if err != nil {
-		t.Fatal(err)
-	}
+	browser := try(browser())(t)
 	ctx, closeTab := chromedp.NewContext(browser)
 	t.Cleanup(closeTab)
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
@@ -79,9 +70,7 @@ func open(t *testing.T) *page {
 
 func (p *page) run(actions ...chromedp.Action) {
 	p.t.Helper()
-	if err := chromedp.Run(p, actions...); err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, chromedp.Run(p, actions...))
 }
 
 func (p *page) number(script string) float64 {
@@ -143,13 +132,11 @@ func (p *page) save(name string) {
 	}
 	var picture []byte
 	p.run(chromedp.FullScreenshot(&picture, 100))
-	if err := os.WriteFile(filepath.Join(directory, name+".png"), picture, 0o600); err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, os.WriteFile(filepath.Join(directory, name+".png"), picture, 0o600))
 }
 
 func TestTheOneOnCallFindsTheIncident(t *testing.T) {
-	base := value(t, incidents)
+	base := try(incidents())(t)
 	p := open(t)
 	p.screen(1200, 900, "light")
 

@@ -17,19 +17,13 @@ import (
 // TestThePageKeepsItselfUpToDate checks that an open page adds new incidents without a reload, and shows a banner while
 // kubeflap does not answer.
 func TestThePageKeepsItselfUpToDate(t *testing.T) {
-	file, err := crashes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := try(crashes())(t)
 	// A container crashes every half second.
 	base, _, err := replay(t.Context(), "20", file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := url.Parse(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := try(url.Parse(base))(t)
 	var down atomic.Bool
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

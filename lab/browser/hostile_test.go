@@ -17,10 +17,7 @@ func TestHostileNamesRunNothing(t *testing.T) {
 	if err != nil || len(files) != 2 {
 		t.Fatalf("%v %v", files, err)
 	}
-	base, err := replayed(files...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := try(replayed(files...))(t)
 	p := open(t)
 	p.screen(360, 800, "light")
 	// The page has only one script of its own.

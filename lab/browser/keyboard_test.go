@@ -11,7 +11,7 @@ import (
 // TestThePageWorksWithAKeyboard checks that the Tab key reaches every element of the page, in order, and that the focus
 // is visible.
 func TestThePageWorksWithAKeyboard(t *testing.T) {
-	base := value(t, incidents)
+	base := try(incidents())(t)
 	p := open(t)
 	p.screen(1280, 800, "light")
 	const describe = `(e => [e.localName, e.id, e.name, e.getAttribute("href")].filter(x => x).join(" "))`

@@ -152,12 +152,18 @@ var blind = sync.OnceValues(func() (string, error) {
 	return replayed(file)
 })
 
-// value returns what a function returns unless it fails.
-func value(t *testing.T, of func() (string, error)) string {
+// try returns x, unless err fails the test.
+func try[T any](x T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		must(t, err)
+		return x
+	}
+}
+
+func must(t testing.TB, err error) {
 	t.Helper()
-	text, err := of()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
 }

@@ -12,7 +12,7 @@ import (
 // the URLs of pages by name.
 func everyPage(t *testing.T) map[string]string {
 	t.Helper()
-	incidents, blind := value(t, incidents), value(t, blind)
+	incidents, blind := try(incidents())(t), try(blind())(t)
 	id := regexp.MustCompile(`"id": "([^"]*)"`).FindStringSubmatch(get(t, incidents+"/api/v1/incidents?state=ongoing"))
 	if id == nil {
 		t.Fatal("no incident is ongoing")

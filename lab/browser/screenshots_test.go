@@ -32,20 +32,14 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	if *update {
 		takePictures(t)
 	}
-	files, err := filepath.Glob(pictures + "/*.webp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := try(filepath.Glob(pictures + "/*.webp"))(t)
 	for _, path := range files {
 		name := filepath.Base(path)
 		if !want[name] {
 			t.Errorf("make browser-test PICTURES=-update does not take the picture %s", name)
 		}
 		delete(want, name)
-		picture, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		picture := try(os.ReadFile(path))(t)
 		if !strings.HasPrefix(string(picture), "RIFF") || len(picture) > maxPicture || len(picture) < minPicture {
 			t.Errorf("%s has %d bytes, or is not WebP; want %d to %d", name, len(picture), minPicture, maxPicture)
 		}
@@ -58,13 +52,8 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 // takePictures takes a picture of an incident in full.
 func takePictures(t *testing.T) {
 	t.Helper()
-	if err := os.MkdirAll(pictures, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	stalled, err := replayed("../../exporter/recording/incidents/2-control-plane-stall.jsonl.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(pictures, 0o755))
+	stalled := try(replayed("../../exporter/recording/incidents/2-control-plane-stall.jsonl.gz"))(t)
 	p := open(t)
 	p.screen(pictureWidth, 800, "light")
 	p.run(emulation.SetDeviceMetricsOverride(pictureWidth, 800, 1, false))

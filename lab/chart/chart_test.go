@@ -79,10 +79,7 @@ func documents(t *testing.T, text string) [][]byte {
 // decode decodes a JSON document strictly into the Go type of its kind.
 func decode(t *testing.T, document []byte) any {
 	t.Helper()
-	scheme, err := kinds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := try(kinds())(t)
 	object, _, err := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer().Decode(document, nil, nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, document)
@@ -136,10 +133,7 @@ func the[T any](t *testing.T, objects []any) *T {
 
 func values(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := try(os.ReadFile(path))(t)
 	return string(text)
 }
 
@@ -155,4 +149,20 @@ func podTemplate(t *testing.T, objects []any) *corev1.PodTemplateSpec {
 func pod(t *testing.T, objects []any) *corev1.PodSpec {
 	t.Helper()
 	return &podTemplate(t, objects).Spec
+}
+
+// try returns x, unless err fails the test.
+func try[T any](x T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		must(t, err)
+		return x
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

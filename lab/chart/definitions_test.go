@@ -58,10 +58,7 @@ var customDefinitions = sync.OnceValues(func() (map[string]*apiextensionsv1.Cust
 // definition returns the schema of a custom resource, or nil for a kind of Kubernetes itself.
 func definition(t *testing.T, object map[string]any) *apiextensionsv1.JSONSchemaProps {
 	t.Helper()
-	all, err := customDefinitions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := try(customDefinitions())(t)
 	kind, version := object["kind"].(string), object["apiVersion"].(string)
 	if all[kind] == nil {
 		return nil
@@ -84,9 +81,7 @@ func checkCustom(t *testing.T, object map[string]any) (problems []string) {
 		return nil
 	}
 	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, internal, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, internal, nil))
 	validator, _, err := validation.NewSchemaValidator(internal)
 	if err != nil {
 		t.Fatal(err)
@@ -94,10 +89,7 @@ func checkCustom(t *testing.T, object map[string]any) (problems []string) {
 	for _, problem := range validation.ValidateCustomResource(nil, object, validator) {
 		problems = append(problems, problem.Error())
 	}
-	s, err := structuralschema.NewStructural(internal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := try(structuralschema.NewStructural(internal))(t)
 	served := runtime.DeepCopyJSON(object)
 	problems = append(problems, pruning.PruneWithOptions(served, s, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	if defaulting.Default(served, s); !reflect.DeepEqual(served, object) {
@@ -114,15 +106,10 @@ func TestCustomResources(t *testing.T) {
 	inputs := valuesFiles(t)
 	inputs["PodMonitor"] = "{monitor: {enabled: true, kind: PodMonitor, relabelings: [{targetLabel: cluster, replacement: c}]}}"
 	for name, input := range inputs {
-		text, err := template(input)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := try(template(input))(t)
 		for _, document := range documents(t, text) {
 			object := map[string]any{}
-			if err := utiljson.Unmarshal(document, &object); err != nil {
-				t.Fatal(err)
-			}
+			must(t, utiljson.Unmarshal(document, &object))
 			for _, problem := range checkCustom(t, object) {
 				t.Errorf("%s: %s: %s", name, object["kind"], problem)
 			}
@@ -142,9 +129,7 @@ func TestCustomResources(t *testing.T) {
 	} {
 		object := map[string]any{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": map[string]any{"name": "k"}}
 		var parsed map[string]any
-		if err := yaml.Unmarshal([]byte(spec), &parsed); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal([]byte(spec), &parsed))
 		object["spec"] = parsed
 		if found := strings.Join(checkCustom(t, object), "\n"); !strings.Contains(found, want) {
 			t.Errorf("%s: found %q, want %s", spec, found, want)

@@ -118,9 +118,7 @@ func (p *page) add(objects []any) {
 func (p *page) application(text string) {
 	p.Helper()
 	var app map[string]any
-	if err := yaml.UnmarshalStrict([]byte(text), &app); err != nil {
-		p.Fatal(err)
-	}
+	must(p, yaml.UnmarshalStrict([]byte(text), &app))
 	for _, problem := range checkCustom(p.T, app) {
 		p.Error(problem)
 	}
@@ -135,9 +133,7 @@ func (p *page) flux(objects []any) {
 			p.Errorf("the release refers to %+v", release.Spec.ChartRef)
 		}
 		var given any
-		if err := json.Unmarshal(release.Spec.Values.Raw, &given); err != nil {
-			p.Fatal(err)
-		}
+		must(p, json.Unmarshal(release.Spec.Values.Raw, &given))
 		p.rendered(given)
 	}
 }
@@ -146,10 +142,7 @@ func (p *page) flux(objects []any) {
 // dashboards.
 func (p *page) rendered(given any) {
 	p.Helper()
-	text, err := yaml.Marshal(given)
-	if err != nil {
-		p.Fatal(err)
-	}
+	text := try(yaml.Marshal(given))(p)
 	objects := renderAs(p.T, "kubeflap", "kubeflap", string(text))
 	monitor, rule := the[monitoringv1.ServiceMonitor](p.T, objects), the[monitoringv1.PrometheusRule](p.T, objects)
 	if want := "kube-prometheus-stack"; monitor.Labels["release"] != want || rule.Labels["release"] != want || len(all[corev1.ConfigMap](objects)) < 4 {
@@ -186,9 +179,7 @@ func (p *page) commands(text string) {
 func (p *page) helm(command string) {
 	p.Helper()
 	file := filepath.Join(p.TempDir(), "values.yaml")
-	if err := os.WriteFile(file, []byte(p.values), 0o600); err != nil {
-		p.Fatal(err)
-	}
+	must(p, os.WriteFile(file, []byte(p.values), 0o600))
 	command = regexp.MustCompile(`^(bin/)?helm (install|upgrade|template)`).ReplaceAllString(command, "bin/helm template")
 	command = regexp.MustCompile(`oci://\S+ --version VERSION|bin/kubeflap-\*\.tgz`).ReplaceAllString(command, "bin/chart/kubeflap")
 	command = strings.NewReplacer("--create-namespace", "", "--values values.yaml", "--values "+file, "oc apply --server-side --filename -", "cat").Replace(command)

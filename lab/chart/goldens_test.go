@@ -66,10 +66,7 @@ func TestChangesByValuesAreFresh(t *testing.T) {
 		case strings.HasSuffix(input, ".yaml"):
 			input = values(t, source+"/ci/"+input)
 		}
-		text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: before, B: renderedObjects(t, input), Context: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := try(difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: before, B: renderedObjects(t, input), Context: 1}))(t)
 		b.WriteString(regexp.MustCompile(`(?m)^@@ .* @@$`).ReplaceAllString(text, "@@"))
 	}
 	checkFresh(t, "testdata/values.diff", b.String())
@@ -86,10 +83,7 @@ var ruleName = regexp.MustCompile(`^ +- (?:alert|record): (.*)\n`)
 func renderedObjects(t *testing.T, input string) (lines []string) {
 	t.Helper()
 	render(t, input)
-	text, err := template(input)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := try(template(input))(t)
 	for document := range strings.SplitSeq(text+"---\n# Source: kubeflap/templates/NOTES.txt\n"+notes(t, input), "---\n# Source: kubeflap/templates/") {
 		name, content, _ := strings.Cut(document, "\n")
 		if name == "prometheusrule.yaml" && !strings.HasPrefix(input, "{prometheusRule:") || name == "dashboards.yaml" {

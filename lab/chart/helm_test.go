@@ -42,10 +42,7 @@ func render(t *testing.T, values string) []any {
 // renderAs renders the chart for a release with the given name in the given namespace.
 func renderAs(t *testing.T, name, namespace, values string) []any {
 	t.Helper()
-	result, err := rendering(name, namespace, values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := try(rendering(name, namespace, values))(t)
 	return decoded(t, result.objects)
 }
 

@@ -30,10 +30,7 @@ func TestDeployIsFresh(t *testing.T) {
 		"kubeflap.yaml":       "{namespaceOverride: kubeflap}",
 		"servicemonitor.yaml": "{namespaceOverride: kubeflap, monitor: {enabled: true}}",
 	} {
-		text, err := template(values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := try(template(values))(t)
 		var kept []string
 		for document := range strings.SplitSeq(text, "\n---\n") {
 			if operators.MatchString(document) == (file != "kubeflap.yaml") {
@@ -50,20 +47,14 @@ func TestDeployIsFresh(t *testing.T) {
 // kustomized builds a directory with kustomize, and decodes each object strictly into its Go type.
 func kustomized(t *testing.T, directory string) []any {
 	t.Helper()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), directory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := try(krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), directory))(t)
 	for _, r := range built.Resources() {
 		// kubectl apply stores a copy of each object in an annotation. Kubernetes limits annotations to 256 KiB.
 		if text, err := r.MarshalJSON(); err != nil || len(text) > 240<<10 {
 			t.Errorf("%s has %d bytes, %v", r.CurId(), len(text), err)
 		}
 	}
-	text, err := built.AsYaml()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := try(built.AsYaml())(t)
 	return decoded(t, string(text))
 }
 
@@ -71,23 +62,16 @@ func kustomized(t *testing.T, directory string) []any {
 func overlaid(t *testing.T, kustomization string) []any {
 	t.Helper()
 	// Kustomize only accepts relative paths, no symbolic links, and no single files outside of its directory.
-	directory, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	directory := try(filepath.EvalSymlinks(t.TempDir()))(t)
 	for _, name := range []string{"deploy", "dashboards"} {
-		if err := os.CopyFS(filepath.Join(directory, name), os.DirFS(filepath.Join(root, name))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.CopyFS(filepath.Join(directory, name), os.DirFS(filepath.Join(root, name))))
 	}
 	text := regexp.MustCompile(`https://github\.com/kubeflap/kubeflap//(\w+)\?ref=\S+`).ReplaceAllString(kustomization, "$1")
 	text = regexp.MustCompile(`https://raw\.githubusercontent\.com/kubeflap/kubeflap/main/(deploy/\S+)`).ReplaceAllString(text, "$1")
 	if text == kustomization {
 		t.Fatalf("no resource from this repository in\n%s", text)
 	}
-	if err := os.WriteFile(filepath.Join(directory, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(directory, "kustomization.yaml"), []byte(text), 0o600))
 	return kustomized(t, directory)
 }
 

@@ -45,9 +45,7 @@ func shipped(t *testing.T) []monitoringv1.Rule {
 	// The chart reads the files in this order.
 	for _, name := range []string{"fleet", "kubeflap", "nodes", "services"} {
 		var file monitoringv1.PrometheusRuleSpec
-		if err := yaml.UnmarshalStrict([]byte(values(t, root+"/rules/"+name+".yaml")), &file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.UnmarshalStrict([]byte(values(t, root+"/rules/"+name+".yaml")), &file))
 		for _, group := range file.Groups {
 			found = append(found, group.Rules...)
 		}
@@ -74,14 +72,9 @@ func TestRulesAreTheRepositorys(t *testing.T) {
 // release that is deleted also deletes its rules.
 func TestRulesAreForOneRelease(t *testing.T) {
 	t.Parallel()
-	text, err := yaml.Marshal(the[monitoringv1.PrometheusRule](t, renderAs(t, "kubeflap", "team-a", "{prometheusRule: {enabled: true}, scope: {namespace: shop}}")).Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := try(yaml.Marshal(the[monitoringv1.PrometheusRule](t, renderAs(t, "kubeflap", "team-a", "{prometheusRule: {enabled: true}, scope: {namespace: shop}}")).Spec))(t)
 	file := filepath.Join(t.TempDir(), "rules.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, text, 0o600))
 	const firing = `ALERTS{alertstate="firing",alertname=~"KubeflapDown|KubeflapSelectorConflict"}`
 	promtool(t, "rule_files: ["+file+"]\n"+`evaluation_interval: 1m
 tests:
@@ -136,10 +129,7 @@ func TestEveryThresholdCanBeChanged(t *testing.T) {
 	if len(changed) < 15 {
 		t.Errorf("found only %d thresholds", len(changed))
 	}
-	input, err := yaml.Marshal(map[string]any{"prometheusRule": map[string]any{"enabled": true}, "thresholds": changed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := try(yaml.Marshal(map[string]any{"prometheusRule": map[string]any{"enabled": true}, "thresholds": changed}))(t)
 	for i, got := range rules(t, string(input)) {
 		if got.Expr.StrVal != want[i] {
 			t.Errorf("%s%s is\n%s\nwant\n%s", got.Alert, got.Record, got.Expr.StrVal, want[i])
@@ -192,9 +182,7 @@ func TestVictoriaMetrics(t *testing.T) {
 	}
 	promtool(t, files["vmalert-own"], "check", "rules", "--lint=all", "--lint-fatal")
 	var got monitoringv1.PrometheusRuleSpec
-	if err := yaml.UnmarshalStrict([]byte(files["vmalert-own"]), &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.UnmarshalStrict([]byte(files["vmalert-own"]), &got))
 	if want := the[monitoringv1.PrometheusRule](t, render(t, "{prometheusRule: {enabled: true}}")).Spec; !reflect.DeepEqual(got, want) {
 		t.Error("the rules differ from those in the PrometheusRule")
 	}

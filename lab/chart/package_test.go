@@ -43,9 +43,7 @@ type about struct {
 
 func aboutChart(t *testing.T, text string) (a about) {
 	t.Helper()
-	if err := yaml.Unmarshal([]byte(text), &a); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal([]byte(text), &a))
 	return a
 }
 
@@ -57,15 +55,9 @@ func packageChart(t *testing.T, args ...string) (map[string]string, [sha256.Size
 		t.Fatalf("make chart: %v: %s", err, out)
 	}
 	file := root + "/bin/kubeflap-9.8.7.tgz"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := try(os.ReadFile(file))(t)
 	t.Cleanup(func() { _ = os.Remove(file) })
-	unzipped, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	unzipped := try(gzip.NewReader(bytes.NewReader(text)))(t)
 	files := map[string]string{}
 	for archive := tar.NewReader(unzipped); ; {
 		head, err := archive.Next()

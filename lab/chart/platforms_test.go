@@ -12,19 +12,12 @@ import (
 func umbrella(t *testing.T, values string) []any {
 	t.Helper()
 	parent := filepath.Join(t.TempDir(), "platform")
-	if err := os.CopyFS(filepath.Join(parent, "charts/kubeflap"), os.DirFS(chart)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Join(parent, "charts/kubeflap"), os.DirFS(chart)))
 	about := "apiVersion: v2\nname: platform\nversion: 1.0.0\ndependencies:\n  - {name: kubeflap, version: '>=0.0.0-0', repository: '', condition: kubeflap.enabled}\n"
 	for name, text := range map[string]string{"Chart.yaml": about, "values.yaml": "kubeflap:\n  " + strings.ReplaceAll(values, "\n", "\n  ")} {
-		if err := os.WriteFile(filepath.Join(parent, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(parent, name), []byte(text), 0o600))
 	}
-	text, err := helm("", "template", "platform", parent, "--namespace", "platform")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := try(helm("", "template", "platform", parent, "--namespace", "platform"))(t)
 	return decoded(t, text)
 }
 

@@ -13,14 +13,8 @@ import (
 // code.
 func violations(t *testing.T, level, input string) []string {
 	t.Helper()
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := api.ParseLevel(level)
-	if err != nil {
-		t.Fatal(err)
-	}
+	evaluator := try(policy.NewEvaluator(policy.DefaultChecks(), nil))(t)
+	parsed := try(api.ParseLevel(level))(t)
 	template := podTemplate(t, render(t, input))
 	result := policy.AggregateCheckResults(evaluator.EvaluatePod(api.LevelVersion{Level: parsed, Version: api.LatestVersion()}, &template.ObjectMeta, &template.Spec))
 	return result.ForbiddenReasons

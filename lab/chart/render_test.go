@@ -35,10 +35,7 @@ func TestValuesRender(t *testing.T) {
 					}
 				}
 			}
-			text, err := template(input)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := try(template(input))(t)
 			for _, m := range verbs.FindAllStringSubmatch(text, -1) {
 				if !slices.Contains([]string{" [get]", " [list, watch]", " [get, list, watch]"}, m[1]) {
 					t.Errorf("permission to do more than read: %s", m[0])
@@ -89,9 +86,7 @@ func touched(seen map[string]bool, key string) bool {
 func promtool(t *testing.T, text string, args ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "file.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o600))
 	if out, err := exec.CommandContext(t.Context(), root+"/bin/promtool", append(args, file)...).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}

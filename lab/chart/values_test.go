@@ -29,9 +29,7 @@ var leftAlone = map[string]bool{
 func mapping(t *testing.T, text string) *yaml3.Node {
 	t.Helper()
 	var document yaml3.Node
-	if err := yaml3.Unmarshal([]byte(text), &document); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml3.Unmarshal([]byte(text), &document))
 	return document.Content[0]
 }
 
@@ -74,9 +72,7 @@ type schema struct {
 func readSchema(t *testing.T) *schema {
 	t.Helper()
 	s := &schema{}
-	if err := json.Unmarshal([]byte(values(t, source+"/values.schema.json")), s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(values(t, source+"/values.schema.json")), s))
 	return s
 }
 
@@ -175,13 +171,8 @@ func table(t *testing.T) string {
 			return true
 		}
 		var plain any
-		if err := value.Decode(&plain); err != nil {
-			t.Fatal(err)
-		}
-		text, err := json.Marshal(plain)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, value.Decode(&plain))
+		text := try(json.Marshal(plain))(t)
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", path, types[reflect.ValueOf(plain).Kind()], text, strings.ReplaceAll(about, "|", `\|`))
 		return false
 	})

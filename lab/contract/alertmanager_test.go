@@ -45,10 +45,7 @@ var atWork = time.Date(2000, 1, 3, 10, 0, 0, 0, time.UTC)
 // example loads the shipped Alertmanager configuration.
 func example(t *testing.T) *config.Config {
 	t.Helper()
-	conf, err := config.LoadFile(RulePath("alertmanager.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := try(config.LoadFile(RulePath("alertmanager.yaml")))(t)
 	return conf
 }
 
@@ -124,19 +121,10 @@ func send(t *testing.T, to *mem.Alerts, active map[model.Fingerprint]*alert.Aler
 func startAlertmanager(t *testing.T, conf *config.Config, sent func(receiver string, all []*alert.Alert)) (*mem.Alerts, func()) {
 	t.Helper()
 	log, registry, flags, events := slog.New(slog.DiscardHandler), prometheus.NewRegistry(), featurecontrol.NoopFlags{}, eventrecorder.NopRecorder()
-	silences, err := silence.New(silence.Options{Retention: time.Hour, Logger: log, Metrics: registry, EventRecorder: events})
-	if err != nil {
-		t.Fatal(err)
-	}
-	notifications, err := nflog.New(nflog.Options{Retention: 120 * time.Hour, Logger: log, Metrics: registry})
-	if err != nil {
-		t.Fatal(err)
-	}
+	silences := try(silence.New(silence.Options{Retention: time.Hour, Logger: log, Metrics: registry, EventRecorder: events}))(t)
+	notifications := try(nflog.New(nflog.Options{Retention: 120 * time.Hour, Logger: log, Metrics: registry}))(t)
 	silencer := silence.NewSilencer(silences, log, events)
-	alerts, err := mem.NewAlerts(t.Context(), 30*time.Minute, 0, silencer, log, events, registry, flags)
-	if err != nil {
-		t.Fatal(err)
-	}
+	alerts := try(mem.NewAlerts(t.Context(), 30*time.Minute, 0, silencer, log, events, registry, flags))(t)
 	receivers := map[string][]notify.Integration{}
 	for _, r := range conf.Receivers {
 		resolved := r.Name == "chat" && r.SlackConfigs[0].SendResolved() || r.Name == "pager" && r.WebhookConfigs[0].SendResolved()
@@ -150,10 +138,7 @@ func startAlertmanager(t *testing.T, conf *config.Config, sent func(receiver str
 	groups, routes := marker.NewGroupMarker(), dispatch.NewRoute(conf.Route, nil)
 	pipeline := notify.NewPipelineBuilder(registry, flags, events).New(receivers, func() time.Duration { return 0 }, inhibitor, silencer,
 		timeinterval.NewIntervener(intervals), groups, notifications, nil)
-	tmpl, err := template.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tmpl := try(template.New())(t)
 	dispatcher := dispatch.NewDispatcher(alerts, routes, pipeline, groups, func(d time.Duration) time.Duration { return max(d, notify.MinTimeout) },
 		30*time.Second, nil, log, events, dispatch.NewDispatcherMetrics(false, registry, flags), tmpl)
 	go inhibitor.Run()

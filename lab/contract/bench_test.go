@@ -93,8 +93,6 @@ func loseAll(c *cluster, at time.Time) {
 // cpu returns the CPU time that the process has used. On a busy machine, it says more than the elapsed time.
 func cpu(b *testing.B) time.Duration {
 	var use syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
-		b.Fatal(err)
-	}
+	must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &use))
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }

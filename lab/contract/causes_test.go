@@ -28,9 +28,6 @@ func TestVerdictsPageExplainsEveryCauseAndVerdict(t *testing.T) {
 
 func readFile(t testing.TB, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(Root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := try(os.ReadFile(filepath.Join(Root, path)))(t)
 	return string(b)
 }

@@ -28,18 +28,11 @@ func (x *scene) recorded(t *testing.T) string {
 	c := x.begin(t)
 	c.runUntil(x.end(c))
 	file := filepath.Join(t.TempDir(), "day.jsonl.gz")
-	w, err := recording.Create(file, recording.Header{Recorded: c.zero, Kubernetes: c.version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := try(recording.Create(file, recording.Header{Recorded: c.zero, Kubernetes: c.version}))(t)
 	for _, e := range c.replicas[0].recorded {
-		if err := w.Write(e); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Write(e))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	return file
 }
 

@@ -30,10 +30,7 @@ func TestNothingIsJoinedAcrossClusters(t *testing.T) {
 // cluster.
 func joins(t *testing.T, expr string, ofOne bool) (problems []string) {
 	t.Helper()
-	e, err := ParseExpr(expr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := try(ParseExpr(expr))(t)
 	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
 		joined := false
 		switch x := n.(type) {
@@ -66,10 +63,7 @@ func TestFleetPageIsRight(t *testing.T) {
 	recorded := map[string]bool{}
 	for _, r := range rules(t) {
 		recorded[r.Record] = true
-		expr, err := ParseExpr(r.Expr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expr := try(ParseExpr(r.Expr))(t)
 		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 			if v, ok := n.(*parser.VectorSelector); ok && v.Name != "ALERTS" && !recorded[v.Name] && !sent.MatchString(v.Name) {
 				t.Errorf("%s reads %s, which docs/fleet.md does not send", r.Name(), v.Name)

@@ -79,10 +79,7 @@ func story(t *testing.T, x timeline) storage.Queryable {
 			name, of, value := match[1], match[2], match[3]
 			before := value
 			if isCounter(all, name) {
-				v, err := strconv.ParseFloat(value, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
+				v := try(strconv.ParseFloat(value, 64))(t)
 				before, value = "0", fmt.Sprint(v+1)
 			}
 			if sparse.MatchString(name + "{" + of + "}") {

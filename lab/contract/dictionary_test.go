@@ -53,3 +53,19 @@ func dictionary(t testing.TB) map[string]Metric {
 	}
 	return all
 }
+
+// try returns x, unless err fails the test.
+func try[T any](x T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		must(t, err)
+		return x
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -48,10 +48,7 @@ func texts(t *testing.T) map[string]string {
 
 func filesThatAre(t *testing.T, wanted func(ext string) bool) map[string]string {
 	t.Helper()
-	all, err := files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := try(files())(t)
 	some := maps.Clone(all)
 	maps.DeleteFunc(some, func(path, _ string) bool { return !wanted(filepath.Ext(path)) })
 	return some

@@ -123,10 +123,7 @@ func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorag
 
 // scrape stores the metrics of a replica. The parameter target contains more target labels.
 func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string, target ...string) {
-	families, err := g.Gather()
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	families := try(g.Gather())(e.t)
 	app := e.storage.Appender(e.t.Context())
 	target = append([]string{"instance", instance, "job", "kubeflap"}, target...)
 	replica := strings.Join(target, "\xff")
@@ -154,15 +151,11 @@ func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string,
 	}
 	for ref := range e.shown[replica] {
 		if !shown[ref] { // mark a series that is no longer exposed as stale, as Prometheus does
-			if _, err := app.Append(ref, labels.EmptyLabels(), at.UnixMilli(), math.Float64frombits(value.StaleNaN)); err != nil {
-				e.t.Fatal(err)
-			}
+			try(app.Append(ref, labels.EmptyLabels(), at.UnixMilli(), math.Float64frombits(value.StaleNaN)))(e.t)
 		}
 	}
 	e.shown[replica] = shown
-	if err := app.Commit(); err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, app.Commit())
 }
 
 func (e *evaluator) append(app storage.Appender, at time.Time, target []string, own []*dto.LabelPair, v float64) storage.SeriesRef {
@@ -181,10 +174,7 @@ func (e *evaluator) append(app storage.Appender, at time.Time, target []string, 
 		}
 		set = labels.FromStrings(target...)
 	}
-	ref, err := app.Append(ref, set, at.UnixMilli(), v)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	ref = try(app.Append(ref, set, at.UnixMilli(), v))(e.t)
 	e.refs[key.String()] = ref
 	if !known {
 		e.first = append(e.first, sample{target[1], ref, v})
@@ -200,13 +190,9 @@ func (e *evaluator) repeat(at time.Time, metric string) {
 		if metric != "" && x.metric != metric {
 			continue
 		}
-		if _, err := app.Append(x.ref, labels.EmptyLabels(), at.UnixMilli(), x.value); err != nil {
-			e.t.Fatal(err)
-		}
+		try(app.Append(x.ref, labels.EmptyLabels(), at.UnixMilli(), x.value))(e.t)
 	}
-	if err := app.Commit(); err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, app.Commit())
 }
 
 // evaluate evaluates all rules and returns the firing alerts.

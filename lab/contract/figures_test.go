@@ -60,9 +60,6 @@ func TestSizingCoversTheMeasuredPeaks(t *testing.T) {
 
 func mebibytes(t *testing.T, text string) int {
 	t.Helper()
-	n, err := strconv.Atoi(strings.TrimSuffix(text, " MiB"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := try(strconv.Atoi(strings.TrimSuffix(text, " MiB")))(t)
 	return n
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"testing"
 
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -27,10 +28,10 @@ func RulePath(name string) string { return filepath.Join(Root, "rules", name) }
 
 // labelsOf returns the labels of a rule's results: those by which its first aggregation groups, and those that it adds.
 // The scenes check that alerts fire with these labels.
-func labelsOf(r *rulefmt.Rule) ([]string, error) {
-	expr, err := ParseExpr(r.Expr)
+func labelsOf(t testing.TB, r *rulefmt.Rule) []string {
+	t.Helper()
 	var grouping, added []string
-	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+	parser.Inspect(try(ParseExpr(r.Expr))(t), func(n parser.Node, _ []parser.Node) error {
 		switch n := n.(type) {
 		case *parser.AggregateExpr:
 			if grouping == nil && n.Op != parser.TOPK { // topk keeps all labels
@@ -44,7 +45,7 @@ func labelsOf(r *rulefmt.Rule) ([]string, error) {
 		return nil
 	})
 	all := setOf(slices.Concat(grouping, added, slices.Collect(maps.Keys(r.Labels)))...)
-	return slices.Sorted(maps.Keys(all)), err
+	return slices.Sorted(maps.Keys(all))
 }
 
 // ParseExpr parses PromQL.

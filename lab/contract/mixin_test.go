@@ -80,9 +80,7 @@ func TestMixinIsMadeOfTheFiles(t *testing.T) {
 	var want []any
 	for _, file := range RuleFiles {
 		var groups struct{ Groups []any }
-		if err := yaml.Unmarshal([]byte(readFile(t, "rules/"+file)), &groups); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal([]byte(readFile(t, "rules/"+file)), &groups))
 		want = append(want, groups.Groups...)
 	}
 	if !reflect.DeepEqual(groupsOf(is), want) {
@@ -96,9 +94,7 @@ func TestMixinIsMadeOfTheFiles(t *testing.T) {
 		uids[d.UID] = true
 		var want map[string]any
 		text := strings.NewReplacer("${VAR_PAGE}", "https://kubeflap.example.org", "${DS_PROMETHEUS}", "").Replace(readFile(t, "dashboards/"+d.File))
-		if err := json.Unmarshal([]byte(text), &want); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(text), &want))
 		delete(want, "__inputs")
 		if !reflect.DeepEqual(is.GrafanaDashboards[d.UID+".json"], any(want)) {
 			t.Errorf("%s differs from its file", d.UID)
@@ -132,10 +128,7 @@ func TestMixinLinksToNothingThatIsNotThere(t *testing.T) {
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := try(json.Marshal(v))(t)
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(b))
 }
 
@@ -145,10 +138,7 @@ func TestMixinSelects(t *testing.T) {
 	is := mustConfigured(t, `kubeflapSelector: 'job=~".*"'`)
 	before := rulesOf(t, mustConfigured(t, ""))
 	for i, r := range rulesOf(t, is) {
-		expr, err := ParseExpr(r["expr"].(string))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expr := try(ParseExpr(r["expr"].(string)))(t)
 		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 			if v, ok := n.(*parser.VectorSelector); ok && strings.HasPrefix(v.Name, "kubeflap_") {
 				all := len(v.LabelMatchers)
@@ -159,10 +149,7 @@ func TestMixinSelects(t *testing.T) {
 			}
 			return nil
 		})
-		want, err := ParseExpr(before[i]["expr"].(string))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := try(ParseExpr(before[i]["expr"].(string)))(t)
 		if expr.String() != want.String() {
 			t.Errorf("%s%s: got %s, want %s", r["alert"], r["record"], expr, want)
 		}

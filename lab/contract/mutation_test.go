@@ -65,10 +65,7 @@ func unitTests(t *testing.T, r *Rule, rules []rulefmt.Rule) ([]byte, error) {
 // mutants returns the rule without each of its parts.
 func mutants(t *testing.T, r *Rule) (all []rulefmt.Rule) {
 	t.Helper()
-	expr, err := ParseExpr(r.Expr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expr := try(ParseExpr(r.Expr))(t)
 	seen := setOf(r.Expr)
 	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 		if n == nil {

@@ -13,10 +13,7 @@ import (
 // were alive then live on.
 func replayed(t *testing.T, file string) *cluster {
 	t.Helper()
-	r, err := recording.Open(Root + "/" + file + ".jsonl.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := try(recording.Open(Root + "/" + file + ".jsonl.gz"))(t)
 	defer r.Close()
 	var c *cluster
 	for e, err := range r.Events() {

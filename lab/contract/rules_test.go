@@ -12,19 +12,12 @@ import (
 // rules returns all rules, each with the labels of its results.
 func rules(t testing.TB) []*Rule {
 	t.Helper()
-	groups, err := ruleGroups()
-	if err != nil {
-		t.Fatal(err)
-	}
+	groups := try(ruleGroups())(t)
 	var all []*Rule
 	for _, file := range RuleFiles {
 		for _, g := range groups[RulePath(file)].Groups {
 			for _, x := range g.Rules {
-				r := &Rule{Rule: x, File: file, Group: g.Name}
-				if r.Labels, err = labelsOf(&x); err != nil {
-					t.Fatalf("%s, %s: %v", file, r.Name(), err)
-				}
-				all = append(all, r)
+				all = append(all, &Rule{Rule: x, File: file, Group: g.Name, Labels: labelsOf(t, &x)})
 			}
 		}
 	}

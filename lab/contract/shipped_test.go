@@ -26,14 +26,9 @@ func TestPrometheusRule(t *testing.T) {
 	if b, err := make.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, b)
 	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := try(os.ReadFile(out))(t)
 	var object monitoring.PrometheusRule
-	if err := yaml.UnmarshalStrict(b, &object); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.UnmarshalStrict(b, &object))
 	if object.Kind != monitoring.PrometheusRuleKind || object.Name == "" {
 		t.Errorf("unexpected %s named %q", object.Kind, object.Name)
 	}

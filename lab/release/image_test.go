@@ -24,8 +24,8 @@ import (
 // machines maps Go's names of the architectures to ELF machine types.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// value fails the test if there is an error.
-func value[T any](x T, err error) func(*testing.T) T {
+// try returns x, unless err fails the test.
+func try[T any](x T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
 		if err != nil {
@@ -39,20 +39,20 @@ func value[T any](x T, err error) func(*testing.T) T {
 func image(t *testing.T, dir, version string) {
 	unpacked := t.TempDir()
 	must(t, dir, "tar", "xf", "bin/kubeflap-image.tar", "-C", unpacked)
-	index := value(layout.ImageIndexFromPath(unpacked))(t)
-	all := value(index.IndexManifest())(t).Manifests
+	index := try(layout.ImageIndexFromPath(unpacked))(t)
+	all := try(index.IndexManifest())(t).Manifests
 	// buildah wraps the index of the architectures in another index.
 	if len(all) == 1 && all[0].MediaType.IsIndex() {
-		index = value(index.ImageIndex(all[0].Digest))(t)
-		all = value(index.IndexManifest())(t).Manifests
+		index = try(index.ImageIndex(all[0].Digest))(t)
+		all = try(index.IndexManifest())(t).Manifests
 	}
 	if len(all) != len(machines) {
 		t.Fatalf("got %d architectures, want %d", len(all), len(machines))
 	}
 	revision := must(t, dir, "git", "rev-parse", "HEAD")
 	for _, p := range all {
-		arch, one := p.Platform.Architecture, value(index.Image(p.Digest))(t)
-		about, layers := value(one.ConfigFile())(t), value(one.Layers())(t)
+		arch, one := p.Platform.Architecture, try(index.Image(p.Digest))(t)
+		about, layers := try(one.ConfigFile())(t), try(one.Layers())(t)
 		checkConfig(t, about)
 		if labels := about.Config.Labels; labels["org.opencontainers.image.version"] != version || labels["org.opencontainers.image.revision"] != revision {
 			t.Errorf("unexpected version or revision in the labels %v", labels)
@@ -60,7 +60,7 @@ func image(t *testing.T, dir, version string) {
 		if len(layers) != 1 {
 			t.Fatalf("got %d layers, want 1", len(layers))
 		}
-		binary := checkLayer(t, value(layers[0].Uncompressed())(t), arch, fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)", version, revision))
+		binary := checkLayer(t, try(layers[0].Uncompressed())(t), arch, fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)", version, revision))
 		if line := fmt.Sprintf("%x  kubeflap-linux-%s", sha256.Sum256(binary), arch); !slices.Contains(digests(t, dir), line) {
 			t.Errorf("the image for %s contains another binary than the release", arch)
 		}
@@ -99,7 +99,7 @@ func checkLayer(t *testing.T, layer io.ReadCloser, arch, version string) []byte 
 		if err != nil {
 			t.Fatal(err)
 		}
-		files[head.Name], heads[head.Name] = value(io.ReadAll(reader))(t), head
+		files[head.Name], heads[head.Name] = try(io.ReadAll(reader))(t), head
 	}
 	if len(files) != 2 || heads["kubeflap"] == nil || heads["LICENSE"] == nil {
 		t.Fatalf("unexpected files %v", heads)
@@ -109,7 +109,7 @@ func checkLayer(t *testing.T, layer io.ReadCloser, arch, version string) []byte 
 			t.Errorf("unexpected mode %[2]o or owner %[3]d:%[4]d of %[1]s", name, h.Mode, h.Uid, h.Gid)
 		}
 	}
-	binary := value(elf.NewFile(bytes.NewReader(files["kubeflap"])))(t)
+	binary := try(elf.NewFile(bytes.NewReader(files["kubeflap"])))(t)
 	if libraries, err := binary.ImportedLibraries(); binary.Machine != machines[arch] || len(libraries) > 0 || err != nil {
 		t.Errorf("the binary is for %v, and needs the libraries %v: %v", binary.Machine, libraries, err)
 	}
