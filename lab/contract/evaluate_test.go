@@ -27,12 +27,6 @@ import (
 	"github.com/prometheus/prometheus/util/teststorage"
 )
 
-type sample struct {
-	metric string
-	ref    storage.SeriesRef
-	value  float64
-}
-
 // evaluator has the parts of Prometheus that store samples and evaluate rules.
 type evaluator struct {
 	t       testing.TB
@@ -41,8 +35,6 @@ type evaluator struct {
 	// used holds the names of the metrics that the rules read. No other metrics are stored.
 	used map[string]bool
 	refs map[string]storage.SeriesRef
-	// first holds the first sample of each series.
-	first []sample
 	// shown holds, by replica, the series in its last scrape.
 	shown map[string]map[storage.SeriesRef]bool
 }
@@ -176,23 +168,7 @@ func (e *evaluator) append(app storage.Appender, at time.Time, target []string, 
 	}
 	ref = try(app.Append(ref, set, at.UnixMilli(), v))(e.t)
 	e.refs[key.String()] = ref
-	if !known {
-		e.first = append(e.first, sample{target[1], ref, v})
-	}
 	return ref
-}
-
-// repeat stores the first sample of every series again, at a later time. If metric is not empty, it only repeats the
-// series of that metric.
-func (e *evaluator) repeat(at time.Time, metric string) {
-	app := e.storage.Appender(e.t.Context())
-	for _, x := range e.first {
-		if metric != "" && x.metric != metric {
-			continue
-		}
-		try(app.Append(x.ref, labels.EmptyLabels(), at.UnixMilli(), x.value))(e.t)
-	}
-	must(e.t, app.Commit())
 }
 
 // evaluate evaluates all rules and returns the firing alerts.
