@@ -1,11 +1,12 @@
 package chart
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/pmezard/go-difflib/difflib"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +15,7 @@ import (
 
 // named sets all values that are names, for each kind that the chart renders.
 const named = `{
-	nameOverride: "NAME", serviceAccount: {name: "NAME"}, priorityClassName: "NAME", imagePullSecrets: [{name: "NAME"}], 
+	nameOverride: "NAME", fullnameOverride: flaps, serviceAccount: {name: "NAME"}, priorityClassName: "NAME", imagePullSecrets: [{name: "NAME"}], 
 	global: {imagePullSecrets: [{name: "NAME"}]}, commonAnnotations: {team: "NAME"}, service: {annotations: {tier: "NAME"}},
 	ingress: {enabled: true, className: "NAME", hosts: [{host: "NAME"}], tls: [{secretName: "NAME"}]},
 	httpRoute: {enabled: true, parentRefs: [{name: "NAME"}]},
@@ -25,31 +26,28 @@ const named = `{
 	prometheusRule: {enabled: true, namespace: "NAME", additionalRuleLabels: {team: "NAME"}},
 }`
 
-// The chart must render names as strings. Without quotes, YAML would parse some names as a number, a boolean or null,
-// and decode would fail.
+// The chart must render names as strings. Without quotes, YAML would parse some names as a number, a boolean or null.
+// With each of these names, the objects must be those with an ordinary name, apart from the name itself.
 func TestNamesAreStrings(t *testing.T) {
 	t.Parallel()
+	with := func(name string) string {
+		return asJSON(t, renderAs(t, name, name, strings.ReplaceAll(named, "NAME", name)))
+	}
+	ordinary := with("ordinary")
 	for _, name := range []string{"123", "on", "y", "true", "null", "1e3", "0x1f", "0o14", "0b1", "007", "2024-01-01"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			objects := renderAs(t, name, name, strings.ReplaceAll(named, "NAME", name))
-			d := the[appsv1.Deployment](t, objects)
-			p := d.Spec.Template.Spec
-			monitor := the[monitoringv1.ServiceMonitor](t, objects)
-			for what, got := range map[string]string{
-				"namespace": d.Namespace, "service account": p.ServiceAccountName, "priority class": p.PriorityClassName,
-				"pull secret": p.ImagePullSecrets[0].Name, "an annotation": d.Annotations["team"],
-				"the label name": d.Spec.Selector.MatchLabels["app.kubernetes.io/name"], "instance": d.Spec.Selector.MatchLabels["app.kubernetes.io/instance"],
-				"a label": d.Labels["team"], "a pod's label": d.Spec.Template.Labels["tier"], "Secret": p.Volumes[0].Secret.SecretName,
-				"matched": monitor.Spec.NamespaceSelector.MatchNames[0], "a label of the monitor": monitor.Labels["team"], "the label of the job": monitor.Spec.JobLabel,
-			} {
-				if got != name {
-					t.Errorf("%s is %q, want %q", what, got, name)
-				}
+			if got, want := with(name), strings.ReplaceAll(ordinary, "ordinary", name); got != want {
+				text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(want), B: difflib.SplitLines(got)})
+				t.Errorf("%v\n%s", err, text)
 			}
-			checkNames(t, objects)
 		})
 	}
+}
+
+func asJSON(t *testing.T, objects []any) string {
+	t.Helper()
+	return string(try(json.MarshalIndent(objects, "", " "))(t))
 }
 
 // checkNames checks that the Deployment and the Service have the same name. The name must be valid for a Service.
