@@ -36,7 +36,7 @@ func (d *desk) checks() {
 		"../bin/kubectl", "--kubeconfig="+admin, "--namespace="+tenant, "delete", "pods", "--selector=app=web")
 
 	text := string(steps.Value(os.ReadFile(admin)))
-	nobody := steps.Value(cluster.FreePort())
+	nobody := cluster.FreePort()
 	unreachable := filepath.Join(d.t.TempDir(), "kubeconfig")
 	steps.Must(os.WriteFile(unreachable, []byte(strings.ReplaceAll(text, d.cluster.Config.Host, "https://"+nobody)), 0o600))
 	d.expectCheck(unreachable, 2, `connection refused(?s).*kubeflap: could not list all resources`, "touch", filepath.Join(d.t.TempDir(), "never"))

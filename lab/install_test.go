@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
@@ -52,7 +49,8 @@ func (d *desk) installs() {
 	d.helm(namespace, "install", "kubeflap", "../charts/kubeflap", "--create-namespace")
 	d.checkSeen(namespace, "nodes", "leases", "pods", "services", "endpointslices", "endpoints")
 
-	d.admin()
+	d.kubectl("create", "namespace", tenant)
+	d.kubectl("create", "rolebinding", "admin", "--clusterrole=admin", "--user=tenant", "--namespace", tenant)
 	d.helm(tenant, "install", "kubeflap", "../charts/kubeflap", "--set", "scope.namespace="+tenant, "--kube-as-user", "tenant")
 	counts := d.checkSeen(tenant, "pods", "services", "endpointslices", "endpoints")
 	for _, resource := range []string{"nodes", "leases"} {
@@ -74,12 +72,8 @@ func (d *desk) installs() {
 	d.checkNothingLeft()
 
 	d.checkNeedsOperator()
-	for _, verb := range []string{"apply", "delete"} {
-		out, err := exec.CommandContext(d.ctx, "../bin/kubectl", verb, "--kubeconfig", d.cluster.Kubeconfig, "--kustomize", "../deploy").CombinedOutput()
-		if err != nil {
-			d.t.Fatalf("kubectl %s: %v: %s", verb, err, out)
-		}
-	}
+	d.kubectl("apply", "--kustomize", "../deploy")
+	d.kubectl("delete", "--kustomize", "../deploy")
 	d.checkNothingLeft()
 }
 
@@ -95,28 +89,13 @@ func (d *desk) checkNeedsOperator() {
 	d.checkNothingLeft()
 }
 
-// admin creates the namespace tenant, and makes the user tenant its admin.
-func (d *desk) admin() {
-	steps.Value(d.cluster.Client.CoreV1().Namespaces().Create(d.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}}, metav1.CreateOptions{}))
-	steps.Value(d.cluster.Client.RbacV1().RoleBindings(tenant).Create(d.ctx, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "admin"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "admin"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "tenant"}},
-	}, metav1.CreateOptions{}))
-}
-
 // checkSeen runs kubeflap until it is ready, with the flags and the account of the chart's pods in a namespace. It
 // checks that kubeflap watches all the given resources, and returns its metrics.
 func (d *desk) checkSeen(namespace string, resources ...string) truth.Counts {
 	pod := steps.Value(d.cluster.Client.AppsV1().Deployments(namespace).Get(d.ctx, "kubeflap", metav1.GetOptions{})).Spec.Template.Spec
-	address, probes := steps.Value(cluster.FreePort()), steps.Value(cluster.FreePort())
-	here := strings.NewReplacer("--web.listen-address=:9969", "--web.listen-address="+address, "--web.probe-address=:9970", "--web.probe-address="+probes)
-	args := []string{"--kubeconfig=" + steps.Value(d.cluster.AccountKubeconfig(d.ctx, namespace, pod.ServiceAccountName))}
-	for i, arg := range pod.Containers[0].Args {
-		args = slices.Insert(args, i, here.Replace(arg))
-	}
-	run := d.start(probes, args...)
-	counts := steps.Value(compare.Scrape(d.ctx, "http://"+address+"/metrics"))
+	address, probes := cluster.FreePort(), cluster.FreePort()
+	run := d.start(probes, d.flags(namespace, &pod, address, probes)...)
+	counts := compare.Scrape(d.ctx, "http://"+address+"/metrics")
 	for _, resource := range resources {
 		if counts[truth.Series("kubeflap_watch_working", "resource", resource)] != 1 {
 			d.t.Errorf("in %s, the chart's permissions do not allow kubeflap to see %s:\n%s", namespace, resource, run.LogTail())

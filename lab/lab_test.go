@@ -16,6 +16,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/session"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 var (
@@ -163,7 +164,7 @@ func lastLines(text string, n int) string {
 // neither slows down a test nor counts toward its timeout.
 func buildKubeflap(t *testing.T) string {
 	t.Helper()
-	if err := buildAll(t.Context(), logger(t), releases(t)); err != nil {
+	if err := steps.Run(func() { buildAll(t.Context(), logger(t), releases(t)) }); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "kubeflap")

@@ -21,6 +21,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/session"
+	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -67,7 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		listScenarios(out)
 		return nil
 	case build.FullCommand():
-		return buildAll(ctx, log, cluster.Releases())
+		return steps.Run(func() { buildAll(ctx, log, cluster.Releases()) })
 	case up.FullCommand():
 		return stand(ctx, cluster.Options{Release: cluster.Release(*upRelease), Nodes: *nodes, ControllerManagerPod: *nodes > 0, Log: log}, out)
 	case benches.FullCommand():
@@ -105,13 +106,10 @@ func onRelease(command *kingpin.CmdClause) *string {
 }
 
 // buildAll builds the control planes of the given releases.
-func buildAll(ctx context.Context, log *slog.Logger, releases []cluster.Release) error {
+func buildAll(ctx context.Context, log *slog.Logger, releases []cluster.Release) {
 	for _, release := range releases {
-		if _, err := cluster.Build(ctx, log, release); err != nil {
-			return err
-		}
+		cluster.Build(ctx, log, release)
 	}
-	return nil
 }
 
 // stand starts a cluster, which runs until the context ends.
@@ -162,7 +160,8 @@ func play(ctx context.Context, s scenario.Scenario, options session.Options, sho
 
 // result prints the counts that are not 0. If dump is set, it also writes one line per counted event to the file dump.
 func (s show) result(recorder *truth.Recorder) error {
-	counts, err := recorder.Counts()
+	var counts truth.Counts
+	err := steps.Run(func() { counts = recorder.Counts() })
 	var lines []string
 	for series, value := range counts {
 		if value != 0 && (strings.Contains(series, "_total") || strings.HasSuffix(series, "_count")) {

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -34,10 +32,10 @@ func TestReplicasKeepTheHistory(t *testing.T) {
 		d.helm(namespace, "install", "kubeflap", "../charts/kubeflap", "--create-namespace", "--set", "persistence.enabled=true")
 		a, b := d.newReplica(), d.newReplica()
 		d.makeWeb()
-		steps.Must(d.cluster.Kubelets["node-2"].Pause())
+		d.cluster.Kubelets["node-2"].Pause()
 		a.shows("node-2", begun)
 		b.shows("node-2", begun)
-		steps.Must(d.cluster.Kubelets["node-2"].Resume())
+		d.cluster.Kubelets["node-2"].Resume()
 		a.shows("node-2", over)
 		b.shows("node-2", over)
 
@@ -45,24 +43,24 @@ func TestReplicasKeepTheHistory(t *testing.T) {
 		d.t.Cleanup(observer.Stop)
 		for _, r := range []*replica{a, b} {
 			r.stop()
-			steps.Must(observer.Until(d.ctx, fmt.Sprintf(`up{job="kubeflap",instance=%q} == 0`, r.address)))
+			observer.Until(d.ctx, fmt.Sprintf(`up{job="kubeflap",instance=%q} == 0`, r.address))
 			r.start()
-			steps.Must(observer.Until(d.ctx, fmt.Sprintf(`up{job="kubeflap",instance=%q} == 1`, r.address)))
+			observer.Until(d.ctx, fmt.Sprintf(`up{job="kubeflap",instance=%q} == 1`, r.address))
 			r.shows("node-2", over)
 		}
-		steps.Must(observer.Until(d.ctx, fmt.Sprintf(`count_over_time(up{job="kubeflap"}[1m]) > 6 and timestamp(up) > %d`, time.Now().Unix())))
+		observer.Until(d.ctx, fmt.Sprintf(`count_over_time(up{job="kubeflap"}[1m]) > 6 and timestamp(up) > %d`, time.Now().Unix()))
 		// The setting itself is too tight for the incident before the upgrade.
-		if alerts := steps.Value(observer.Query(d.ctx, `count_over_time(ALERTS{alertname!="KubeflapGracePeriodTooTight"}[15m])`)); len(alerts) > 0 {
+		if alerts := observer.Query(d.ctx, `count_over_time(ALERTS{alertname!="KubeflapGracePeriodTooTight"}[15m])`); len(alerts) > 0 {
 			d.t.Errorf("an upgrade raises alerts: %v", alerts)
 		}
 
 		a.stop()
-		steps.Must(d.cluster.Kubelets["node-3"].Pause())
+		d.cluster.Kubelets["node-3"].Pause()
 		b.shows("node-3", begun)
 		a.start()
 		a.shows("node-3", begun)
 		b.stop()
-		steps.Must(d.cluster.Kubelets["node-3"].Resume())
+		d.cluster.Kubelets["node-3"].Resume()
 		a.shows("node-3", over)
 		b.start()
 		b.shows("node-3", over)
@@ -80,13 +78,8 @@ type replica struct {
 
 func (d *desk) newReplica() *replica {
 	pod := steps.Value(d.cluster.Client.AppsV1().StatefulSets(namespace).Get(d.ctx, "kubeflap", metav1.GetOptions{})).Spec.Template.Spec
-	r := &replica{d: d, address: steps.Value(cluster.FreePort()), probes: steps.Value(cluster.FreePort())}
-	here := strings.NewReplacer("--web.listen-address=:9969", "--web.listen-address="+r.address, "--web.probe-address=:9970", "--web.probe-address="+r.probes,
-		"--data.dir=/data", "--data.dir="+filepath.Join(d.t.TempDir(), "data"))
-	for _, arg := range pod.Containers[0].Args {
-		r.args = append(r.args, here.Replace(arg))
-	}
-	r.args = append(r.args, "--kubeconfig="+steps.Value(d.cluster.AccountKubeconfig(d.ctx, namespace, pod.ServiceAccountName)))
+	r := &replica{d: d, address: cluster.FreePort(), probes: cluster.FreePort()}
+	r.args = d.flags(namespace, &pod, r.address, r.probes)
 	r.start()
 	return r
 }
@@ -98,7 +91,7 @@ func (r *replica) stop() { steps.Must(r.process.Terminate(r.d.ctx)) }
 // incidents returns all incidents, by their subjects.
 func (r *replica) incidents() map[string]compare.Incident {
 	all := map[string]compare.Incident{}
-	for _, x := range steps.Value(compare.Incidents(r.d.ctx, "http://"+r.address)).Incidents {
+	for _, x := range compare.Incidents(r.d.ctx, "http://"+r.address).Incidents {
 		if _, twice := all[x.Subject]; twice {
 			r.d.t.Errorf("%s has two incidents about %s", r.address, x.Subject)
 		}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
@@ -83,7 +82,7 @@ func (d *desk) run(do func()) {
 
 // start starts kubeflap, and waits until it is ready.
 func (d *desk) start(probes string, args ...string) *cluster.Process {
-	run := steps.Value(cluster.StartProcess("kubeflap", filepath.Join(d.t.TempDir(), "kubeflap.log"), cluster.Command{Path: d.kubeflap, Args: args}))
+	run := cluster.StartProcess("kubeflap", filepath.Join(d.t.TempDir(), "kubeflap.log"), cluster.Command{Path: d.kubeflap, Args: args})
 	d.t.Cleanup(run.Stop)
 	ready := func(ctx context.Context) error { return compare.Ready(ctx, "http://"+probes) }
 	steps.Must(run.Until(d.ctx, 3*time.Minute, "kubeflap to be ready", ready))
@@ -91,10 +90,28 @@ func (d *desk) start(probes string, args ...string) *cluster.Process {
 }
 
 func (d *desk) helm(namespace string, args ...string) {
-	out, err := exec.CommandContext(d.ctx, "../bin/helm", append(args, "--namespace", namespace, "--kubeconfig", d.cluster.Kubeconfig)...).CombinedOutput()
+	d.runs("helm", append(args, "--namespace", namespace)...)
+}
+
+func (d *desk) kubectl(args ...string) { d.runs("kubectl", args...) }
+
+func (d *desk) runs(tool string, args ...string) {
+	out, err := exec.CommandContext(d.ctx, "../bin/"+tool, append(args, "--kubeconfig", d.cluster.Kubeconfig)...).CombinedOutput()
 	if err != nil {
-		d.t.Fatalf("helm %s: %v\n%s", args[0], err, out)
+		d.t.Fatalf("%s %s: %v\n%s", tool, args[0], err, out)
 	}
+}
+
+// flags returns the flags of the chart's pods in a namespace, with addresses and a directory on this machine, and with
+// the account of these pods.
+func (d *desk) flags(namespace string, pod *corev1.PodSpec, address, probes string) []string {
+	here := strings.NewReplacer("--web.listen-address=:9969", "--web.listen-address="+address, "--web.probe-address=:9970", "--web.probe-address="+probes,
+		"--data.dir=/data", "--data.dir="+filepath.Join(d.t.TempDir(), "data"))
+	var all []string
+	for _, arg := range pod.Containers[0].Args {
+		all = append(all, here.Replace(arg))
+	}
+	return append(all, "--kubeconfig="+d.cluster.AccountKubeconfig(d.ctx, namespace, pod.ServiceAccountName))
 }
 
 // install installs the chart with hostNetwork. It binds the pod to a node, because the cluster has no scheduler. The
@@ -102,13 +119,13 @@ func (d *desk) helm(namespace string, args ...string) {
 // pod's account and on its address, which install returns. All nodes have the IP address of this machine.
 func (d *desk) install() (address string) {
 	node := steps.Value(d.cluster.Client.CoreV1().Nodes().Get(d.ctx, "node-1", metav1.GetOptions{}))
-	_, port, _ := net.SplitHostPort(steps.Value(cluster.FreePort()))
-	_, probePort, _ := net.SplitHostPort(steps.Value(cluster.FreePort()))
+	_, port, _ := net.SplitHostPort(cluster.FreePort())
+	_, probePort, _ := net.SplitHostPort(cluster.FreePort())
 	address = net.JoinHostPort(node.Status.Addresses[0].Address, port)
 	probes := net.JoinHostPort(node.Status.Addresses[0].Address, probePort)
 	d.helm(namespace, "install", "kubeflap", "../charts/kubeflap", "--create-namespace",
 		"--set", "hostNetwork=true,replicas=1,containerPort="+port+",probePort="+probePort)
-	account := steps.Value(d.cluster.AccountKubeconfig(d.ctx, namespace, "kubeflap"))
+	account := d.cluster.AccountKubeconfig(d.ctx, namespace, "kubeflap")
 	d.start(probes, "run", "--kubeconfig="+account, "--web.listen-address="+address, "--web.probe-address="+probes)
 	pods := d.cluster.Client.CoreV1().Pods(namespace)
 	steps.Must(poll.Until(d.ctx, time.Minute, "the chart's pod", func(ctx context.Context) error {
@@ -154,18 +171,17 @@ func (d *desk) until(kubeconfig, pattern string, args ...string) string {
 
 // permissions grants a user one permission after another, and checks the output of `kubeflap incidents` each time.
 func (d *desk) permissions() {
-	accounts := d.cluster.Client.CoreV1().ServiceAccounts(tenant)
-	steps.Value(accounts.Create(d.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader"}}, metav1.CreateOptions{}))
-	reader := steps.Value(d.cluster.AccountKubeconfig(d.ctx, tenant, "reader"))
+	d.kubectl("create", "serviceaccount", "reader", "--namespace", tenant)
+	reader := d.cluster.AccountKubeconfig(d.ctx, tenant, "reader")
 	const named = "--service=" + namespace + "/kubeflap"
 	d.until(reader, `cannot find kubeflap's Service: .* cannot list resource "services" .* in the namespace "default"\. Use --service`)
 	d.until(reader, `cannot get resource "services/proxy" .* \(grant the verb get on the resource services/proxy in the namespace monitoring\)`, named)
 
-	d.grant("proxy", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services/proxy"}, ResourceNames: []string{"kubeflap:http"}, Verbs: []string{"get"}})
+	d.grant("proxy", "--verb=get", "--resource=services/proxy", "--resource-name=kubeflap:http")
 	d.until(reader, `^No incidents\. Read from context .*, Service monitoring/kubeflap\.\n$`, named)
 	d.until(reader, `cannot find kubeflap's Service`)
 
-	d.grant("list", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"list"}})
+	d.grant("list", "--verb=list", "--resource=services")
 	d.until(reader, `^No incidents \(namespace monitoring\)\. Read from `, "-n", namespace)
 	d.until(d.cluster.Kubeconfig, `^No incidents\. Read from context .*, Service monitoring/kubeflap\.\n$`)
 	d.until(d.cluster.Kubeconfig, `^No incidents \(namespace shop\)\. Read from `, "-n", tenant)
@@ -173,21 +189,17 @@ func (d *desk) permissions() {
 }
 
 // grant gives the account reader a permission in kubeflap's namespace.
-func (d *desk) grant(name string, rule rbacv1.PolicyRule) {
-	meta := metav1.ObjectMeta{Name: name}
-	steps.Value(d.cluster.Client.RbacV1().Roles(namespace).Create(d.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{}))
-	steps.Value(d.cluster.Client.RbacV1().RoleBindings(namespace).Create(d.ctx, &rbacv1.RoleBinding{
-		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: tenant, Name: "reader"}},
-	}, metav1.CreateOptions{}))
+func (d *desk) grant(name string, rule ...string) {
+	d.kubectl(append([]string{"create", "role", name, "--namespace", namespace}, rule...)...)
+	d.kubectl("create", "rolebinding", name, "--role="+name, "--serviceaccount="+tenant+":reader", "--namespace", namespace)
 }
 
 // incident pauses a kubelet until its node is Unknown, and checks the incident in every output format.
 func (d *desk) incident(address string) {
 	admin := d.cluster.Kubeconfig
-	steps.Must(d.cluster.Kubelets["node-2"].Pause())
+	d.cluster.Kubelets["node-2"].Pause()
 	d.until(admin, `(?m)^ID +STATE +BEGAN \(UTC\) +LASTED +WHAT +HIT +VERDICT\n[0-9a-f]{8}  ongoing .*  node node-2 +2 addresses of shop/web, down .* the node or its kubelet\n`)
-	steps.Must(d.cluster.Kubelets["node-2"].Resume())
+	d.cluster.Kubelets["node-2"].Resume()
 	const recovered = `\n([0-9a-f]{8})  recovered `
 	id := regexp.MustCompile(recovered).FindStringSubmatch(d.until(admin, recovered))[1]
 
@@ -202,7 +214,7 @@ func (d *desk) incident(address string) {
 	if !strings.HasPrefix(fromJSON.ID, id) || fromJSON.Subject != "node-2" {
 		d.t.Errorf("the incident as JSON: %v", fromJSON)
 	}
-	reported := steps.Value(compare.Incidents(d.ctx, "http://"+address))
+	reported := compare.Incidents(d.ctx, "http://"+address)
 	if len(reported.Incidents) != 1 || reported.Incidents[0].ID != fromJSON.ID {
 		d.t.Errorf("unexpected incidents in the API: %v", reported)
 	}

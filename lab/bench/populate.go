@@ -70,7 +70,7 @@ func (o *Options) populated(ctx context.Context, size Size) string {
 	t.createFirst(ctx)
 	unfinished := steps.Value(os.MkdirTemp(o.Cache, "unfinished-"))
 	defer os.RemoveAll(unfinished)
-	steps.Must(c.SaveData(ctx, unfinished))
+	c.SaveData(ctx, unfinished)
 	t.writeRest(unfinished)
 	// Remove outdated data of this size.
 	for _, old := range steps.Value(filepath.Glob(filepath.Join(o.Cache, "filled-"+size.Name+"-*"))) {

@@ -146,10 +146,10 @@ type running struct {
 
 // start starts a program that watches a cluster. The caller must stop its process.
 func (p program) start(c *cluster.Cluster) *running {
-	address, telemetry := steps.Value(cluster.FreePort()), steps.Value(cluster.FreePort())
+	address, telemetry := cluster.FreePort(), cluster.FreePort()
 	r := &running{program: p, url: "http://" + address, telemetry: "http://" + telemetry, began: time.Now()}
 	log := c.LogPath(strings.NewReplacer(" ", "-", ",", "").Replace(p.name) + "-" + r.began.Format("150405.000"))
-	r.process = steps.Value(cluster.StartProcess(p.name, log, cluster.Command{Path: p.path, Args: p.args(c.Kubeconfig, address, telemetry)}))
+	r.process = cluster.StartProcess(p.name, log, cluster.Command{Path: p.path, Args: p.args(c.Kubeconfig, address, telemetry)})
 	proc, err := procfs.NewProc(r.process.PID())
 	if err != nil {
 		r.process.Stop()
@@ -231,10 +231,10 @@ var (
 // binary in the user's cache.
 func buildPeer(ctx context.Context, log *slog.Logger) string {
 	const name = "kube-state-metrics"
-	return steps.Value(cluster.BuildModules(ctx, log, name, []cluster.Module{{
+	return cluster.BuildModules(ctx, log, name, []cluster.Module{{
 		Mod: peerMod, Sum: peerSum, LDFlags: "-s -w",
 		Programs: map[string][]string{name: {"k8s.io/kube-state-metrics/v2"}},
-	}})).Path(name)
+	}}).Path(name)
 }
 
 // buildTool builds a program of the lab's module. The working directory must be inside that module.

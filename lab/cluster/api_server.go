@@ -6,12 +6,11 @@ import (
 	"os"
 
 	"github.com/kubeflap/kubeflap/lab/proxy"
-	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // startAPIServer starts the API server, and returns its URL.
 func (c *Cluster) startAPIServer(etcd string) (url string) {
-	listen := steps.Value(FreePort())
+	listen := FreePort()
 	_, port, _ := net.SplitHostPort(listen)
 	key := c.path("service-account.key")
 	flags := []string{
@@ -33,7 +32,7 @@ func (c *Cluster) startAPIServer(etcd string) (url string) {
 	if c.options.APIServerMemory != "" {
 		command.Env = []string{"GOMEMLIMIT=" + c.options.APIServerMemory}
 	}
-	c.APIServer = steps.Value(StartProcess("kube-apiserver", c.LogPath("kube-apiserver"), command))
+	c.APIServer = StartProcess("kube-apiserver", c.LogPath("kube-apiserver"), command)
 	return "https://" + listen
 }
 
@@ -45,16 +44,16 @@ func (c *Cluster) writeKubeconfigs(ctx context.Context, address string, tokens m
 		return err
 	})
 	for user, token := range tokens {
-		steps.Must(writeKubeconfig(c.kubeconfig(user), address, certificate, token))
+		writeKubeconfig(c.kubeconfig(user), address, certificate, token)
 	}
 }
 
 // proxyControllerManager starts a proxy in front of the API server. It returns the path of a kubeconfig that connects
 // the controller manager through the proxy.
 func (c *Cluster) proxyControllerManager() (kubeconfig string) {
-	c.ControllerManagerProxy = steps.Value(proxy.Start(c.Config, "127.0.0.1:0"))
+	c.ControllerManagerProxy = proxy.Start(c.Config, "127.0.0.1:0")
 	direct := c.kubeconfig(userControllerManager)
 	kubeconfig = direct + "-proxied"
-	steps.Must(c.ControllerManagerProxy.Kubeconfig(direct, kubeconfig))
+	c.ControllerManagerProxy.Kubeconfig(direct, kubeconfig)
 	return kubeconfig
 }

@@ -75,7 +75,7 @@ func (r Release) module() Module {
 
 // Build returns the programs of a release. The first build takes minutes. Later calls use the programs in the user's
 // cache.
-func Build(ctx context.Context, log *slog.Logger, release Release) (Binaries, error) {
+func Build(ctx context.Context, log *slog.Logger, release Release) Binaries {
 	etcd := Module{
 		Mod: etcdMod, Sum: etcdSum, LDFlags: "-s -w",
 		Programs: map[string][]string{"etcd": {"go.etcd.io/etcd/server/v3"}},

@@ -86,16 +86,13 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if options.Release == "" {
 		options.Release = Newest
 	}
-	binaries, err := Build(ctx, options.Log, options.Release)
+	c := &Cluster{options: options, Kubelets: map[string]*Process{}, KubeletLinks: map[string]*proxy.Link{}, Runtimes: map[string]*Runtime{}}
+	err := steps.Run(func() {
+		c.binaries = Build(ctx, options.Log, options.Release)
+		c.dir = steps.Value(os.MkdirTemp("", "kubeflap-lab-"))
+		c.start(ctx)
+	})
 	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "kubeflap-lab-")
-	if err != nil {
-		return nil, fmt.Errorf("create the cluster's directory: %w", err)
-	}
-	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}, KubeletLinks: map[string]*proxy.Link{}, Runtimes: map[string]*Runtime{}}
-	if err := steps.Run(func() { c.start(ctx) }); err != nil {
 		c.Stop()
 		return nil, fmt.Errorf("start the cluster: %w", err)
 	}
@@ -152,19 +149,13 @@ func (c *Cluster) Alive() error {
 
 // SaveData stops the cluster's processes, and copies etcd's data to a new directory. To start another cluster from this
 // data, set Options.Data to the directory.
-func (c *Cluster) SaveData(ctx context.Context, dir string) error {
+func (c *Cluster) SaveData(ctx context.Context, dir string) {
 	for _, p := range c.processes() {
 		if p != c.Etcd {
 			p.Stop()
 		}
 	}
-	if err := c.Etcd.Terminate(ctx); err != nil {
-		return err
-	}
-	if err := os.CopyFS(dir, os.DirFS(c.path("etcd"))); err != nil {
-		return fmt.Errorf("keep the cluster's data: %w", err)
-	}
-	return nil
+	steps.Must(c.Etcd.Terminate(ctx), os.CopyFS(dir, os.DirFS(c.path("etcd"))))
 }
 
 // Stop kills every process and removes the data.
@@ -197,12 +188,10 @@ func (c *Cluster) Remove(node string) {
 
 // Boot simulates a reboot. The node loses all containers, and gets a new boot ID. The caller must have stopped the
 // kubelet.
-func (c *Cluster) Boot(node string) error {
+func (c *Cluster) Boot(node string) {
 	c.Runtimes[node].forget()
-	if err := c.boot(node); err != nil {
-		return err
-	}
-	return c.Kubelets[node].Restart()
+	c.boot(node)
+	c.Kubelets[node].Restart()
 }
 
 func (c *Cluster) processes() []*Process {

@@ -14,9 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/steps"
@@ -26,8 +24,8 @@ func (c *Cluster) startEtcd() (endpoint string) {
 	if c.options.Data != "" {
 		steps.Must(os.CopyFS(c.path("etcd"), os.DirFS(c.options.Data)))
 	}
-	endpoint = "http://" + steps.Value(FreePort())
-	peer := steps.Value(FreePort())
+	endpoint = "http://" + FreePort()
+	peer := FreePort()
 	c.Etcd = c.run("etcd", "etcd", c.options.Nice,
 		"--data-dir="+c.path("etcd"),
 		"--listen-client-urls="+endpoint, "--advertise-client-urls="+endpoint,
@@ -41,7 +39,7 @@ func (c *Cluster) startEtcd() (endpoint string) {
 }
 
 func (c *Cluster) startControllerManager(ctx context.Context) {
-	_, port, _ := net.SplitHostPort(steps.Value(FreePort()))
+	_, port, _ := net.SplitHostPort(FreePort())
 	kubeconfig := c.kubeconfig(userControllerManager)
 	if c.options.ControllerManagerProxied {
 		kubeconfig = c.proxyControllerManager()
@@ -129,15 +127,15 @@ func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
 func (c *Cluster) startKubelet(i int) {
 	node := NodeName(i)
 	socket := c.path(node + ".sock")
-	c.Runtimes[node] = steps.Value(startRuntime(socket, i))
-	steps.Must(c.boot(node))
-	_, port, _ := net.SplitHostPort(steps.Value(FreePort()))
+	c.Runtimes[node] = startRuntime(socket, i)
+	c.boot(node)
+	_, port, _ := net.SplitHostPort(FreePort())
 	kubeconfig := c.kubeconfig(userKubelet)
 	if c.options.KubeletsLinked {
-		c.KubeletLinks[node] = steps.Value(proxy.StartLink(strings.TrimPrefix(c.Config.Host, "https://")))
+		c.KubeletLinks[node] = proxy.StartLink(strings.TrimPrefix(c.Config.Host, "https://"))
 		direct := kubeconfig
 		kubeconfig += "-" + node
-		steps.Must(proxy.LeadKubeconfig(direct, kubeconfig, "https://"+c.KubeletLinks[node].Address, nil))
+		proxy.LeadKubeconfig(direct, kubeconfig, "https://"+c.KubeletLinks[node].Address, nil)
 	}
 	c.Kubelets[node] = c.run(node, "kubelet", 0,
 		"--name="+node, "--kubeconfig="+kubeconfig, "--runtime=unix://"+socket,
@@ -146,13 +144,13 @@ func (c *Cluster) startKubelet(i int) {
 }
 
 // boot writes a new boot ID for a node. The kubelet reads the boot ID when it starts.
-func (c *Cluster) boot(node string) error {
-	return os.WriteFile(c.path(node+".boot-id"), []byte(rand.Text()), 0o600)
+func (c *Cluster) boot(node string) {
+	steps.Must(os.WriteFile(c.path(node+".boot-id"), []byte(rand.Text()), 0o600))
 }
 
 // run starts a component. Its log is in the cluster's directory.
 func (c *Cluster) run(name, binary string, nice int, args ...string) *Process {
-	return steps.Value(StartProcess(name, c.LogPath(name), Command{Path: c.binaries.Path(binary), Args: args, Nice: nice}))
+	return StartProcess(name, c.LogPath(name), Command{Path: c.binaries.Path(binary), Args: args, Nice: nice})
 }
 
 // waitReady waits until the controller manager is healthy, its pod is Running, and all hollow nodes are Ready.
@@ -190,31 +188,4 @@ func isReady(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
-}
-
-// ReadyAddresses returns the number of ready addresses in a Service's EndpointSlices.
-func ReadyAddresses(ctx context.Context, client kubernetes.Interface, namespace, service string) (int, error) {
-	list, err := client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: discoveryv1.LabelServiceName + "=" + service,
-	})
-	if err != nil {
-		return 0, fmt.Errorf("list slices: %w", err)
-	}
-	ready := map[string]bool{} // the two IPs of a dual-stack pod are one address, but are in two slices
-	for _, slice := range list.Items {
-		for _, endpoint := range slice.Endpoints {
-			if endpoint.Conditions.Ready != nil && *endpoint.Conditions.Ready {
-				ready[identity(endpoint)] = true
-			}
-		}
-	}
-	return len(ready), nil
-}
-
-// identity returns the UID of the endpoint's pod, or its IP address if it has no pod.
-func identity(endpoint discoveryv1.Endpoint) string {
-	if endpoint.TargetRef != nil {
-		return string(endpoint.TargetRef.UID)
-	}
-	return endpoint.Addresses[0]
 }

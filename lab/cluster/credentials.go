@@ -48,30 +48,25 @@ func (c *Cluster) writeCredentials() map[string]string {
 const tokenLasts = 7 * 24 * time.Hour
 
 // AccountKubeconfig writes a kubeconfig with the permissions of a ServiceAccount, and returns its path.
-func (c *Cluster) AccountKubeconfig(ctx context.Context, namespace, name string) (path string, err error) {
+func (c *Cluster) AccountKubeconfig(ctx context.Context, namespace, name string) (path string) {
 	seconds := int64(tokenLasts.Seconds())
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
-	token, err := c.Client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
-	if err != nil {
-		return "", fmt.Errorf("request a token of %s in %s: %w", name, namespace, err)
-	}
+	token := steps.Value(c.Client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{}))
 	path = c.kubeconfig(namespace + "-" + name)
-	return path, writeKubeconfig(path, c.Config.Host, c.Config.CAFile, token.Status.Token)
+	writeKubeconfig(path, c.Config.Host, c.Config.CAFile, token.Status.Token)
+	return path
 }
 
 func (c *Cluster) kubeconfig(user string) string {
 	return c.path(strings.ReplaceAll(user, ":", "-") + ".kubeconfig")
 }
 
-func writeKubeconfig(path, address, certificate, token string) error {
+func writeKubeconfig(path, address, certificate, token string) {
 	const name = "lab"
 	config := api.NewConfig()
 	config.Clusters[name] = &api.Cluster{Server: address, CertificateAuthority: certificate}
 	config.AuthInfos[name] = &api.AuthInfo{Token: token}
 	config.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
 	config.CurrentContext = name
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		return fmt.Errorf("write kubeconfig: %w", err)
-	}
-	return nil
+	steps.Must(clientcmd.WriteToFile(*config, path))
 }

@@ -35,33 +35,27 @@ func (b Binaries) Path(name string) string { return filepath.Join(string(b), nam
 
 // BuildModules returns the programs of the given modules. The programs are built only once and kept in the user's
 // cache. The name of the cache directory contains a hash of all inputs.
-func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []Module) (built Binaries, err error) {
-	err = steps.Run(func() {
-		root := filepath.Join(steps.Value(os.UserCacheDir()), "kubeflap-lab")
-		steps.Must(os.MkdirAll(root, 0o755))
-		dir := filepath.Join(root, name+"-"+cacheKey(modules))
-		built = Binaries(dir)
-		// Check the cache before locking, because another lab may hold the lock for minutes.
-		if _, err := os.Stat(dir); err == nil {
-			return
-		}
-		defer lockFile(filepath.Join(root, "lock"))()
-		if _, err := os.Stat(dir); err == nil {
-			return
-		}
-		log.Info("building the programs, which takes some minutes the first time", "what", name)
-		unfinished := steps.Value(os.MkdirTemp(root, "unfinished-"))
-		defer os.RemoveAll(unfinished)
-		for _, m := range modules {
-			m.build(ctx, unfinished)
-		}
-		// The directory gets its final name only when it is complete, so an interrupted build is never used.
-		steps.Must(os.Rename(unfinished, dir), os.Chmod(dir, 0o755))
-	})
-	if err != nil {
-		err = fmt.Errorf("build %s: %w", name, err)
+func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []Module) Binaries {
+	root := filepath.Join(steps.Value(os.UserCacheDir()), "kubeflap-lab")
+	steps.Must(os.MkdirAll(root, 0o755))
+	dir := filepath.Join(root, name+"-"+cacheKey(modules))
+	// Check the cache before locking, because another lab may hold the lock for minutes.
+	if _, err := os.Stat(dir); err == nil {
+		return Binaries(dir)
 	}
-	return built, err
+	defer lockFile(filepath.Join(root, "lock"))()
+	if _, err := os.Stat(dir); err == nil {
+		return Binaries(dir)
+	}
+	log.Info("building the programs, which takes some minutes the first time", "what", name)
+	unfinished := steps.Value(os.MkdirTemp(root, "unfinished-"))
+	defer os.RemoveAll(unfinished)
+	for _, m := range modules {
+		m.build(ctx, unfinished)
+	}
+	// The directory gets its final name only when it is complete, so an interrupted build is never used.
+	steps.Must(os.Rename(unfinished, dir), os.Chmod(dir, 0o755))
+	return Binaries(dir)
 }
 
 func (m Module) build(ctx context.Context, out string) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Process is a component that the lab starts, pauses, restarts and stops. Its output goes to a file.
@@ -42,16 +43,14 @@ type Command struct {
 }
 
 // StartProcess starts a command, and writes its output to the file logPath.
-func StartProcess(name, logPath string, c Command) (*Process, error) {
+func StartProcess(name, logPath string, c Command) *Process {
 	p := &Process{Name: name, LogPath: logPath, Command: c}
-	return p, p.start()
+	p.start()
+	return p
 }
 
-func (p *Process) start() error {
-	log, err := os.OpenFile(p.LogPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return fmt.Errorf("open log of %s: %w", p.Name, err)
-	}
+func (p *Process) start() {
+	log := steps.Value(os.OpenFile(p.LogPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))
 	cmd := p.command()
 	cmd.Stdout, cmd.Stderr = log, log
 
@@ -69,13 +68,10 @@ func (p *Process) start() error {
 			_ = cmd.Wait()
 		}
 	}()
-	if err := <-started; err != nil {
-		return fmt.Errorf("start %s: %w", p.Name, err)
-	}
+	steps.Must(<-started)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pid, p.exited = cmd.Process.Pid, exited
-	return nil
 }
 
 func (c *Command) command() *exec.Cmd {
@@ -99,10 +95,10 @@ func (p *Process) PID() int {
 }
 
 // Pause stops the process with SIGSTOP, to simulate a machine that is overloaded.
-func (p *Process) Pause() error { return p.Signal(syscall.SIGSTOP) }
+func (p *Process) Pause() { steps.Must(p.Signal(syscall.SIGSTOP)) }
 
 // Resume continues a paused process with SIGCONT.
-func (p *Process) Resume() error { return p.Signal(syscall.SIGCONT) }
+func (p *Process) Resume() { steps.Must(p.Signal(syscall.SIGCONT)) }
 
 // Terminate sends SIGTERM, and waits until the process has exited or the context ends.
 func (p *Process) Terminate(ctx context.Context) error {
@@ -131,9 +127,9 @@ func (p *Process) Stop() {
 }
 
 // Restart kills the process, and starts it again with the same arguments.
-func (p *Process) Restart() error {
+func (p *Process) Restart() {
 	p.Stop()
-	return p.start()
+	p.start()
 }
 
 // Exited returns a channel that is closed when the process has exited.

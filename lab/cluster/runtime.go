@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/cri-client/pkg/fake"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Runtime is the fake container runtime of a node. It only stores the state of containers, and does not run them. The
@@ -24,18 +26,15 @@ type Runtime struct {
 }
 
 // startRuntime serves the CRI on a socket. The parameter node is the number of the node.
-func startRuntime(socket string, node int) (*Runtime, error) {
-	listener, err := net.Listen("unix", socket)
-	if err != nil {
-		return nil, fmt.Errorf("listen as container runtime: %w", err)
-	}
+func startRuntime(socket string, node int) *Runtime {
+	listener := steps.Value(net.Listen("unix", socket))
 	r := &Runtime{RemoteRuntime: fake.NewFakeRemoteRuntime(), server: grpc.NewServer(), node: node}
 	r.RuntimeService.FakeStatus = status(true)
 	r.ImageService.SetFakeImageSize(1) // the kubelet ignores images without a size
 	runtimeapi.RegisterRuntimeServiceServer(r.server, r)
 	runtimeapi.RegisterImageServiceServer(r.server, r)
 	go func() { _ = r.server.Serve(listener) }() // returns after server.Stop
-	return r, nil
+	return r
 }
 
 // RunPodSandbox gives each pod its own IPv4 and IPv6 address, except pods in the host network.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -50,60 +51,44 @@ func isCounter(name string) bool {
 }
 
 // Take returns the current counts as a Base. The cluster must not change during the call.
-func (c Comparison) Take(ctx context.Context) (Base, error) {
-	reported, err := Scrape(ctx, c.URL)
-	if err != nil {
-		return Base{}, err
-	}
-	now, err := c.Truth.Counts()
-	return Base{Truth: now, Reported: reported}, err
+func (c Comparison) Take(ctx context.Context) Base {
+	return Base{Truth: c.Truth.Counts(), Reported: Scrape(ctx, c.URL)}
 }
 
 // Agree scrapes kubeflap until its counts equal those of the recorder, because the two do not receive an event at
-// exactly the same time. If the counts still differ after the time given by patience, it returns an error.
-func (c Comparison) Agree(ctx context.Context, patience time.Duration) error {
-	return poll.Until(ctx, patience, "kubeflap and the truth to agree", c.Once)
+// exactly the same time. It fails if the counts still differ after the time given by patience.
+func (c Comparison) Agree(ctx context.Context, patience time.Duration) {
+	c.until(ctx, patience, "kubeflap and the truth to agree", func(Difference) bool { return false })
 }
 
 // Seen scrapes kubeflap until it has received the same events as the recorder. Unlike Agree, Seen ignores the causes of
 // lost addresses. kubeflap can take up to 15 s to determine a cause.
-func (c Comparison) Seen(ctx context.Context, patience time.Duration) error {
-	return poll.Until(ctx, patience, "kubeflap to see the same events as the recorder", func(ctx context.Context) error {
-		return c.once(ctx, func(d Difference) bool { return truth.Name(d.Series) == truth.LossesOfAnyCause })
+func (c Comparison) Seen(ctx context.Context, patience time.Duration) {
+	c.until(ctx, patience, "kubeflap to see the same events as the recorder", func(d Difference) bool {
+		return truth.Name(d.Series) == truth.LossesOfAnyCause
 	})
 }
 
-// Once compares one scrape with the recorder.
-func (c Comparison) Once(ctx context.Context) error {
-	return c.once(ctx, func(Difference) bool { return false })
+func (c Comparison) until(ctx context.Context, patience time.Duration, what string, ignore func(Difference) bool) {
+	steps.Must(poll.Until(ctx, patience, what, func(ctx context.Context) error {
+		return steps.Run(func() { c.once(ctx, ignore) })
+	}))
 }
 
-func (c Comparison) once(ctx context.Context, ignore func(Difference) bool) error {
-	before, err := c.expected()
-	if err != nil {
-		return err
-	}
-	reported, err := Scrape(ctx, c.URL)
-	if err != nil {
-		return err
-	}
-	after, err := c.expected()
-	if err != nil {
-		return err
-	}
+// once compares one scrape with the recorder.
+func (c Comparison) once(ctx context.Context, ignore func(Difference) bool) {
+	before := c.expected()
+	reported := Scrape(ctx, c.URL)
+	after := c.expected()
 	// The recorder may count events during the scrape. Therefore, kubeflap's counts must equal the recorder's counts
 	// either from before the scrape or from after it.
 	differences := slices.DeleteFunc(Differences(after, reported), ignore)
 	if len(differences) > 0 && len(slices.DeleteFunc(Differences(before, reported), ignore)) > 0 {
-		return fmt.Errorf("%d series differ:\n%s", len(differences), Table(differences))
+		steps.Must(fmt.Errorf("%d series differ:\n%s", len(differences), Table(differences)))
 	}
-	return nil
 }
 
-func (c Comparison) expected() (truth.Counts, error) {
-	now, err := c.Truth.Counts()
-	return c.Base.expected(now), err
-}
+func (c Comparison) expected() truth.Counts { return c.Base.expected(c.Truth.Counts()) }
 
 // settle is the time within which two watchers receive the same event, even on a slow machine. quietWithin is the maximum
 // wait until the cluster no longer changes after a scenario.
@@ -114,8 +99,8 @@ const (
 
 // WaitUntilQuiet waits until there has been no transition for a while, so that the recorder and kubeflap have received the
 // same events. It returns a time after which there was none.
-func (c Comparison) WaitUntilQuiet(ctx context.Context) (began time.Time, err error) {
-	err = poll.Until(ctx, quietWithin, "no more changes", func(ctx context.Context) error {
+func (c Comparison) WaitUntilQuiet(ctx context.Context) (began time.Time) {
+	steps.Must(poll.Until(ctx, quietWithin, "no more changes", func(ctx context.Context) error {
 		transitions := c.Truth.Transitions()
 		began = time.Now()
 		if err := poll.Sleep(ctx, settle); err != nil {
@@ -125,6 +110,6 @@ func (c Comparison) WaitUntilQuiet(ctx context.Context) (began time.Time, err er
 			return fmt.Errorf("got %d transitions", n)
 		}
 		return nil
-	})
-	return began, err
+	}))
+	return began
 }

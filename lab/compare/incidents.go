@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubeflap/kubeflap/lab/fetch"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Incident is an incident in kubeflap's API.
@@ -54,7 +55,7 @@ type Answer struct {
 }
 
 // Incidents requests all incidents from the kubeflap at the given URL.
-func Incidents(ctx context.Context, url string) (reported Answer, err error) {
-	err = fetch.JSON(ctx, url+"/api/v1/incidents", &reported)
-	return reported, err
+func Incidents(ctx context.Context, url string) (reported Answer) {
+	steps.Must(fetch.JSON(ctx, url+"/api/v1/incidents", &reported))
+	return reported
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/kubeflap/kubeflap/lab/fetch"
+	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -26,19 +27,14 @@ func Ready(ctx context.Context, url string) error {
 }
 
 // Scrape reads all series at a URL. For histograms, it returns only the series _count and _sum.
-func Scrape(ctx context.Context, url string) (truth.Counts, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, fmt.Errorf("scrape %s: %w", url, err)
-	}
+func Scrape(ctx context.Context, url string) truth.Counts {
+	request := steps.Value(http.NewRequestWithContext(ctx, http.MethodGet, url, nil))
 	request.Header.Set("Accept", accept)
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("scrape: %w", err)
-	}
+	steps.Must(err)
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("scrape %s: %s", url, response.Status)
+		steps.Must(fmt.Errorf("scrape %s: %s", url, response.Status))
 	}
 	decoder, counts := expfmt.NewDecoder(response.Body, expfmt.ResponseFormat(response.Header)), truth.Counts{}
 	for {
@@ -46,11 +42,9 @@ func Scrape(ctx context.Context, url string) (truth.Counts, error) {
 		err := decoder.Decode(family)
 		if errors.Is(err, io.EOF) {
 			addLosses(counts)
-			return counts, nil
+			return counts
 		}
-		if err != nil {
-			return nil, fmt.Errorf("read metrics: %w", err)
-		}
+		steps.Must(err)
 		for _, metric := range family.Metric {
 			read(counts, family, metric)
 		}

@@ -85,10 +85,10 @@ func newFleet(t *testing.T) *fleet {
 // build returns the paths of the programs. Thanos is built once and kept in the user's cache.
 func build(ctx context.Context) map[string]string {
 	// With the tag of Thanos' own releases.
-	built := steps.Value(lab.BuildModules(ctx, slog.Default(), "thanos", []lab.Module{{
+	built := lab.BuildModules(ctx, slog.Default(), "thanos", []lab.Module{{
 		Mod: thanosMod, Sum: thanosSum, Tags: "remove_all_sd,slicelabels",
 		Programs: map[string][]string{"thanos": {"github.com/thanos-io/thanos/cmd/thanos"}},
-	}}))
+	}})
 	return map[string]string{"prometheus": root + "/bin/prometheus", "thanos": built.Path("thanos"), "kubeflap": root + "/bin/kubeflap"}
 }
 
@@ -117,7 +117,7 @@ func (f *fleet) newCenter(name, rules string) *center {
 		component := args[0]
 		switch component {
 		case "receive": // two receivers on one machine need different ports
-			args = append(args, "--receive.capnproto-address="+steps.Value(lab.FreePort()))
+			args = append(args, "--receive.capnproto-address="+lab.FreePort())
 		case "rule": // send alerts again as often as the clusters' own Prometheus servers
 			args = append(args, "--resend-delay=5s")
 		}
@@ -128,11 +128,11 @@ func (f *fleet) newCenter(name, rules string) *center {
 }
 
 func (f *fleet) newCluster(name string) *cluster {
-	c := &cluster{own: newAlertmanager(f.t), address: steps.Value(lab.FreePort())}
+	c := &cluster{own: newAlertmanager(f.t), address: lab.FreePort()}
 	own := map[string]string{"alertmanager.example.org:9093": c.own.address, "kubeflap.kubeflap.svc:9969": c.address}
 	text := placed(f.block("Prometheus in each cluster", "yaml"), own) + placed(f.block("Series for all rules", "yaml"), f.all.at) +
 		strings.TrimPrefix(placed(f.block("Series for KubeflapDown", "yaml"), f.few.at), "remote_write:\n")
-	directory, listen := f.t.TempDir(), steps.Value(lab.FreePort())
+	directory, listen := f.t.TempDir(), lab.FreePort()
 	config := filepath.Join(directory, "prometheus.yaml")
 	write(config, strings.NewReplacer("/etc/kubeflap", f.rules, "cluster: eu", "cluster: "+name).Replace(fasterThanThePage.Replace(text)))
 	c.prometheus = f.start("Prometheus of "+name, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(directory, "data"),
@@ -206,7 +206,7 @@ var address = regexp.MustCompile(`[a-z.]+\.(?:example\.org|svc):\d+`)
 func placed(text string, at map[string]string) string {
 	return address.ReplaceAllStringFunc(text, func(name string) string {
 		if _, ok := at[name]; !ok {
-			at[name] = steps.Value(lab.FreePort())
+			at[name] = lab.FreePort()
 		}
 		return at[name]
 	})
@@ -214,7 +214,7 @@ func placed(text string, at map[string]string) string {
 
 // start runs a program.
 func (f *fleet) start(name, program string, args ...string) *lab.Process {
-	p := steps.Value(lab.StartProcess(name, filepath.Join(f.t.TempDir(), "log"), lab.Command{Path: f.programs[program], Args: args}))
+	p := lab.StartProcess(name, filepath.Join(f.t.TempDir(), "log"), lab.Command{Path: f.programs[program], Args: args})
 	f.t.Cleanup(p.Stop)
 	return p
 }

@@ -74,11 +74,11 @@ func (p *Prometheus) start(ctx context.Context, rules string, kubeflap []string)
 		p.write("rules/"+name, strings.ReplaceAll(text, examplePage, "http://"+kubeflap[0]))
 	}
 	file := p.write("prometheus.yaml", fmt.Sprintf(config, Interval, strings.Join(kubeflap, `", "`)))
-	address := steps.Value(cluster.FreePort())
+	address := cluster.FreePort()
 	p.URL = "http://" + address
-	p.process = steps.Value(cluster.StartProcess("prometheus", filepath.Join(p.dir, "log"), cluster.Command{Path: binary, Args: []string{
+	p.process = cluster.StartProcess("prometheus", filepath.Join(p.dir, "log"), cluster.Command{Path: binary, Args: []string{
 		"--config.file=" + file, "--storage.tsdb.path=" + filepath.Join(p.dir, "data"), "--web.listen-address=" + address,
-	}}))
+	}})
 	steps.Must(p.process.Until(ctx, startTimeout, "Prometheus to scrape kubeflap", func(ctx context.Context) error {
 		return p.has(ctx, `up{job="kubeflap"} == 1`)
 	}))
@@ -91,45 +91,42 @@ func (p *Prometheus) write(name, text string) (path string) {
 }
 
 // Alerts returns all alerts that are firing.
-func (p *Prometheus) Alerts(ctx context.Context) (firing []Alert, err error) {
+func (p *Prometheus) Alerts(ctx context.Context) (firing []Alert) {
 	var answer struct{ Data struct{ Alerts []Alert } }
-	err = fetch.JSON(ctx, p.URL+"/api/v1/alerts", &answer)
+	steps.Must(p.process.Alive(), fetch.JSON(ctx, p.URL+"/api/v1/alerts", &answer))
 	for _, a := range answer.Data.Alerts {
 		if a.State == "firing" {
 			firing = append(firing, a)
 		}
 	}
-	return firing, errors.Join(err, p.process.Alive())
+	return firing
 }
 
 // Query runs an instant query. It returns the labels of each result.
-func (p *Prometheus) Query(ctx context.Context, query string) ([]map[string]string, error) {
+func (p *Prometheus) Query(ctx context.Context, query string) (series []map[string]string) {
 	var answer struct {
 		Data struct {
 			Result []struct{ Metric map[string]string }
 		}
 	}
-	if err := fetch.JSON(ctx, p.URL+"/api/v1/query?query="+url.QueryEscape(query), &answer); err != nil {
-		return nil, err
-	}
-	var series []map[string]string
+	steps.Must(fetch.JSON(ctx, p.URL+"/api/v1/query?query="+url.QueryEscape(query), &answer))
 	for _, result := range answer.Data.Result {
 		series = append(series, result.Metric)
 	}
-	return series, nil
+	return series
 }
 
 // Until waits until a query has a result.
-func (p *Prometheus) Until(ctx context.Context, query string) error {
-	return poll.Until(ctx, startTimeout, query, func(ctx context.Context) error { return p.has(ctx, query) })
+func (p *Prometheus) Until(ctx context.Context, query string) {
+	steps.Must(poll.Until(ctx, startTimeout, query, func(ctx context.Context) error { return p.has(ctx, query) }))
 }
 
 func (p *Prometheus) has(ctx context.Context, query string) error {
-	series, err := p.Query(ctx, query)
-	if err == nil && len(series) == 0 {
-		err = errors.New("no result yet")
-	}
-	return err
+	return steps.Run(func() {
+		if len(p.Query(ctx, query)) == 0 {
+			steps.Must(errors.New("no result yet"))
+		}
+	})
 }
 
 // Stop stops Prometheus and removes its data.

@@ -2,10 +2,11 @@ package proxy
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"sync"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Link forwards TCP connections from Address to a target. It can be cut, like a network cable.
@@ -17,48 +18,24 @@ type Link struct {
 	listener net.Listener
 	ctx      context.Context
 	stop     context.CancelFunc
-
-	mu sync.Mutex
-	// whole is a closed channel while the link works. While the link is cut, whole is an open channel, and a receive
-	// from it blocks.
-	whole chan struct{}
+	gate     *gate
 }
 
 // StartLink forwards connections from a new address to a target, until Stop is called.
-func StartLink(target string) (*Link, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen for connections to %s: %w", target, err)
-	}
-	l := &Link{Address: listener.Addr().String(), target: target, listener: listener, whole: make(chan struct{})}
-	close(l.whole)
+func StartLink(target string) *Link {
+	listener := steps.Value(net.Listen("tcp", "127.0.0.1:0"))
+	l := &Link{Address: listener.Addr().String(), target: target, listener: listener, gate: newGate()}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	go l.accept()
-	return l, nil
+	return l
 }
 
 // Cut stops all traffic, like a network that drops all packets. Open connections become silent, and new connections get
 // no response.
-func (l *Link) Cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	select {
-	case <-l.whole:
-		l.whole = make(chan struct{})
-	default: // already cut
-	}
-}
+func (l *Link) Cut() { l.gate.shut() }
 
 // Mend restores all traffic. Data that was sent during the cut is then delivered.
-func (l *Link) Mend() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	select {
-	case <-l.whole:
-	default:
-		close(l.whole)
-	}
-}
+func (l *Link) Mend() { l.gate.open() }
 
 // Stop closes all connections.
 func (l *Link) Stop() {
@@ -81,7 +58,7 @@ func (l *Link) serve(client net.Conn) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
 	defer client.Close()
-	if l.pass(ctx) != nil {
+	if l.gate.pass(ctx) != nil {
 		return
 	}
 	server, err := new(net.Dialer).DialContext(ctx, "tcp", l.target)
@@ -107,24 +84,11 @@ func (l *Link) copy(ctx context.Context, to io.Writer, from io.Reader) {
 	for {
 		n, err := from.Read(buffer)
 		// While the link is cut, the other side must not see that the connection was closed.
-		if l.pass(ctx) != nil {
+		if l.gate.pass(ctx) != nil {
 			return
 		}
 		if _, failed := to.Write(buffer[:n]); failed != nil || err != nil {
 			return
 		}
-	}
-}
-
-// pass waits while the link is cut. It returns an error if the context ends.
-func (l *Link) pass(ctx context.Context) error {
-	l.mu.Lock()
-	whole := l.whole
-	l.mu.Unlock()
-	select {
-	case <-whole:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

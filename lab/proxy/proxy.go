@@ -3,8 +3,8 @@
 package proxy
 
 import (
+	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -12,10 +12,13 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Proxy is an HTTPS server in front of the API server. It injects faults.
@@ -27,32 +30,26 @@ type Proxy struct {
 	certificate []byte
 	server      *http.Server
 	forward     *httputil.ReverseProxy
-	faults      faults
+
+	mu sync.Mutex
+	// gates holds a gate for the watches of each resource that was ever frozen or watched.
+	gates map[string]*gate
+	// status is the HTTP status with which the proxy answers all requests. If it is 0, the proxy forwards requests.
+	status int
+	// watching ends all watches that were opened since it began.
+	watching context.Context
+	end      context.CancelFunc
 }
 
 // Start starts a proxy at the given address, in front of the API server in config.
-func Start(config *rest.Config, address string) (*Proxy, error) {
-	target, err := url.Parse(config.Host)
-	if err != nil {
-		return nil, fmt.Errorf("read the API server's address: %w", err)
-	}
-	trust, err := rest.TLSConfigFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("trust the API server: %w", err)
-	}
+func Start(config *rest.Config, address string) *Proxy {
+	target, trust := steps.Value(url.Parse(config.Host)), steps.Value(rest.TLSConfigFor(config))
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
-	if err != nil {
-		return nil, fmt.Errorf("sign the proxy's certificate: %w", err)
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		return nil, fmt.Errorf("read the proxy's certificate: %w", err)
-	}
-	listener, err := tls.Listen("tcp", address, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}})
-	if err != nil {
-		return nil, fmt.Errorf("listen for kubeflap: %w", err)
-	}
-	p := &Proxy{URL: "https://" + listener.Addr().String(), certificate: certificate, faults: newFaults()}
+	steps.Must(err)
+	pair := steps.Value(tls.X509KeyPair(certificate, key))
+	listener := steps.Value(tls.Listen("tcp", address, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}))
+	p := &Proxy{URL: "https://" + listener.Addr().String(), certificate: certificate, gates: map[string]*gate{}}
+	p.watching, p.end = context.WithCancel(context.Background())
 	silent := log.New(io.Discard, "", 0) // broken connections are expected
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
@@ -66,44 +63,38 @@ func Start(config *rest.Config, address string) (*Proxy, error) {
 	}
 	p.server = &http.Server{Handler: p, ErrorLog: silent}
 	go func() { _ = p.server.Serve(listener) }() // returns when the server is closed
-	return p, nil
+	return p
 }
 
 // Stop closes all connections.
 func (p *Proxy) Stop() { _ = p.server.Close() }
 
 // Kubeconfig writes a copy of a kubeconfig. The copy has the same credentials, but uses the proxy.
-func (p *Proxy) Kubeconfig(from, to string) error {
-	return LeadKubeconfig(from, to, p.URL, p.certificate)
-}
+func (p *Proxy) Kubeconfig(from, to string) { LeadKubeconfig(from, to, p.URL, p.certificate) }
 
 // LeadKubeconfig writes a copy of a kubeconfig with another server address. If certificate is not nil, it is the
 // certificate of the new server in PEM format.
-func LeadKubeconfig(from, to, address string, certificate []byte) error {
-	config, err := clientcmd.LoadFromFile(from)
-	if err != nil {
-		return fmt.Errorf("read the kubeconfig: %w", err)
-	}
+func LeadKubeconfig(from, to, address string, certificate []byte) {
+	config := steps.Value(clientcmd.LoadFromFile(from))
 	for _, cluster := range config.Clusters {
 		cluster.Server = address
 		if certificate != nil {
 			cluster.CertificateAuthority, cluster.CertificateAuthorityData = "", certificate
 		}
 	}
-	if err := clientcmd.WriteToFile(*config, to); err != nil {
-		return fmt.Errorf("write the kubeconfig: %w", err)
-	}
-	return nil
+	steps.Must(clientcmd.WriteToFile(*config, to))
 }
 
 // ServeHTTP implements http.Handler. It blocks frozen requests. If Answer has set a status, it responds with that
 // status.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	resource, watch := parse(r.URL)
-	if err := p.faults.admit(r.Context(), resource, watch); err != nil {
+	if resource, watch := parse(r.URL); watch && p.gate(resource).pass(r.Context()) != nil {
 		panic(http.ErrAbortHandler) // the client has closed the connection
 	}
-	if status := p.faults.answer(); status != 0 {
+	p.mu.Lock()
+	status := p.status
+	p.mu.Unlock()
+	if status != 0 {
 		http.Error(w, strconv.Itoa(status)+" "+http.StatusText(status), status)
 		return
 	}
@@ -113,10 +104,52 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // holdWatch applies the faults to the response of a watch.
 func (p *Proxy) holdWatch(response *http.Response) error {
 	resource, watch := parse(response.Request.URL)
-	if watch && response.StatusCode == http.StatusOK {
-		response.Body = newStream(response.Request.Context(), response.Body, p.faults.open(resource))
+	if !watch || response.StatusCode != http.StatusOK {
+		return nil
 	}
+	p.mu.Lock()
+	s := &stream{ReadCloser: response.Body, watching: p.watching}
+	p.mu.Unlock()
+	s.gate = p.gate(resource)
+	s.ctx, s.cancel = context.WithCancel(response.Request.Context())
+	// End the watch as soon as it must end, even if no event arrives.
+	context.AfterFunc(s.watching, func() { _ = s.Close() })
+	response.Body = s
 	return nil
+}
+
+func (p *Proxy) gate(resource string) *gate {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gates[resource] == nil {
+		p.gates[resource] = newGate()
+	}
+	return p.gates[resource]
+}
+
+// stream is the response body of a watch. The data of the API server waits in the connection during a fault, which has
+// room for several MiB.
+type stream struct {
+	io.ReadCloser
+	ctx      context.Context
+	cancel   context.CancelFunc
+	watching context.Context
+	gate     *gate
+}
+
+// Read waits until the faults allow data to pass. If the watch must end, the client gets the end of the body.
+func (s *stream) Read(into []byte) (int, error) {
+	n, err := s.ReadCloser.Read(into)
+	if s.gate.pass(s.ctx) != nil || s.watching.Err() != nil {
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// Close closes the connection to the API server.
+func (s *stream) Close() error {
+	s.cancel()
+	return s.ReadCloser.Close()
 }
 
 // parse returns the resource of a request, and whether the request is a watch.
@@ -140,30 +173,35 @@ func parse(u *url.URL) (resource string, watch bool) {
 // Freeze freezes the watches of the given resources until Thaw is called. Watches that are open get no data, and new
 // watches get no response. List and get requests still work.
 func (p *Proxy) Freeze(resources ...string) {
-	p.faults.change(func(f *faults) {
-		for _, r := range resources {
-			f.frozen[r] = true
-		}
-	})
+	for _, r := range resources {
+		p.gate(r).shut()
+	}
 }
 
 // Thaw ends all freezes. Data that the API server sent during a freeze is then delivered.
-func (p *Proxy) Thaw() { p.faults.change(func(f *faults) { clear(f.frozen) }) }
+func (p *Proxy) Thaw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, g := range p.gates {
+		g.open()
+	}
+}
 
 // Answer ends all watches, and answers each request with the given status. If status is 0, the proxy forwards requests
 // again.
 func (p *Proxy) Answer(status int) {
-	p.faults.change(func(f *faults) {
-		f.status = status
-		f.ended = f.opened
-	})
+	p.mu.Lock()
+	p.status = status
+	p.mu.Unlock()
+	p.EndWatches(false)
 }
 
 // EndWatches ends all watches. If `ending` is true, new watches also end immediately, until a later call with `ending`
 // set to false.
 func (p *Proxy) EndWatches(ending bool) {
-	p.faults.change(func(f *faults) {
-		f.ending = ending
-		f.ended = f.opened
-	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.end(); !ending {
+		p.watching, p.end = context.WithCancel(context.Background())
+	}
 }

@@ -85,23 +85,18 @@ type Recorder struct {
 }
 
 // New returns a recorder that writes to a file, compressed with gzip.
-func New(client rest.Interface, path string) (*Recorder, error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, fmt.Errorf("record the watches: %w", err)
-	}
-	return &Recorder{client: client, file: file, out: gzip.NewWriter(file)}, nil
+func New(client rest.Interface, path string) *Recorder {
+	file := steps.Value(os.Create(path))
+	return &Recorder{client: client, file: file, out: gzip.NewWriter(file)}
 }
 
 // Begin lists all resources, and starts to watch them. It returns after the streamed lists.
-func (r *Recorder) Begin(ctx context.Context) error {
+func (r *Recorder) Begin(ctx context.Context) {
 	ctx, r.stop = context.WithCancel(ctx)
-	return steps.Run(func() {
-		r.write(Record{Part: PartServer, Resource: "/version"}, readAll(r.get(ctx, "/version", nil)))
-		for _, resource := range resources() {
-			r.begin(ctx, resource)
-		}
-	})
+	r.write(Record{Part: PartServer, Resource: "/version"}, readAll(r.get(ctx, "/version", nil)))
+	for _, resource := range resources() {
+		r.begin(ctx, resource)
+	}
 }
 
 // Break ends all watches.

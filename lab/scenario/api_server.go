@@ -37,9 +37,9 @@ func apiServerStall() Scenario {
 		Run: func(l *Lab) {
 			flapEverything(l)
 			catchUpWithRecorder(l, transitions)
-			l.Must(l.Cluster.APIServer.Pause())
+			l.Cluster.APIServer.Pause()
 			l.Sleep(frozen)
-			l.Must(l.Cluster.APIServer.Resume())
+			l.Cluster.APIServer.Resume()
 			// Wait until the recorder has also counted the long intervals that the pause causes.
 			l.waitForCountAtLeast(2, "kubeflap_node_heartbeat_interval_seconds_count")
 			// A heartbeat from before the pause can arrive shortly after the pause has begun.
@@ -74,10 +74,10 @@ func restartAPIServer(l *Lab) {
 	died := time.Now()
 	l.Sleep(away)
 	b.during()
-	l.Must(c.APIServer.Restart())
+	c.APIServer.Restart()
 	l.Until("the API server", func(l *Lab) { l.Must(c.ReadyAPIServer(l.Ctx)) })
 	b.after(time.Since(died))
-	l.Must(c.ControllerManager.Restart())
+	c.ControllerManager.Restart()
 	waitForControllerManager(l)
 }
 

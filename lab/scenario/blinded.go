@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/compare"
-	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 const (
@@ -55,7 +54,7 @@ func runWatchFault(l *Lab, f watchFault) {
 }
 
 // Incidents returns the incidents in kubeflap's API.
-func (l *Lab) Incidents() compare.Answer { return steps.Value(compare.Incidents(l.Ctx, l.URL)) }
+func (l *Lab) Incidents() compare.Answer { return compare.Incidents(l.Ctx, l.URL) }
 
 // notWatches reports whether kubeflap's API says that kubeflap does not watch a resource.
 func notWatches(reported compare.Answer, resource string) bool {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
-	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -24,7 +23,7 @@ const (
 )
 
 // counts returns the recorder's counts.
-func (l *Lab) counts() truth.Counts { return steps.Value(l.Truth.Counts()) }
+func (l *Lab) counts() truth.Counts { return l.Truth.Counts() }
 
 // waitForCount waits until the recorder's count equals value. It adds up all series of the metric with the given
 // labels.
@@ -44,7 +43,7 @@ func (l *Lab) waitForCountAtLeast(value float64, metric string, labels ...string
 }
 
 // Scrape reads kubeflap's metrics.
-func (l *Lab) Scrape() truth.Counts { return steps.Value(compare.Scrape(l.Ctx, l.URL+"/metrics")) }
+func (l *Lab) Scrape() truth.Counts { return compare.Scrape(l.Ctx, l.URL+"/metrics") }
 
 // waitForReportedValue waits until kubeflap's metric is exactly value. If no kubeflap is running, it returns
 // immediately.
@@ -66,8 +65,19 @@ func (l *Lab) webHas(n int, state string) {
 // waitForReadyAddresses waits until a Service has exactly n ready addresses.
 func (l *Lab) waitForReadyAddresses(namespace, service string, n int) {
 	l.Until(fmt.Sprintf("%d ready addresses of %s/%s", n, namespace, service), func(l *Lab) {
-		ready := steps.Value(cluster.ReadyAddresses(l.Ctx, l.Client, namespace, service))
-		l.Expect(ready == n, "got %d", ready)
+		ready := map[string]bool{} // the two IPs of a dual-stack pod are one address, but are in two slices
+		for _, slice := range slicesOf(l, namespace, service) {
+			for _, endpoint := range slice.Endpoints {
+				id := endpoint.Addresses[0]
+				if endpoint.TargetRef != nil {
+					id = string(endpoint.TargetRef.UID)
+				}
+				if endpoint.Conditions.Ready != nil && *endpoint.Conditions.Ready {
+					ready[id] = true
+				}
+			}
+		}
+		l.Expect(len(ready) == n, "got %d", len(ready))
 	})
 }
 

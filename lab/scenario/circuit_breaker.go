@@ -58,7 +58,7 @@ func dieUnseen(l *Lab) {
 	// The cached Lease of the node is out of date after this renewal. It therefore always differs from the Lease in the
 	// API server.
 	l.waitForLeaseRenewal(breakerVictim)
-	l.Must(kubelet.Pause())
+	kubelet.Pause()
 	l.Sleep(grace + breakerHolds)
 	if l.Fired != nil {
 		l.Must(l.Fired(l.Ctx, breakerAlert))
@@ -67,7 +67,7 @@ func dieUnseen(l *Lab) {
 	l.webHas(breakerNodes, "ready")
 	l.Cluster.ControllerManagerProxy.Thaw()
 	l.waitForCount(1, transitions, "status", "unknown")
-	l.Must(kubelet.Resume())
+	kubelet.Resume()
 	l.waitForNodeStatus("true", breakerVictim)
 	l.webHas(breakerNodes, "ready")
 }

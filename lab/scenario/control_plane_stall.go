@@ -45,9 +45,9 @@ func controlPlaneStall(release cluster.Release) Scenario {
 			// All nodes are late in each pause, but it is random how many of them become Unknown. On a busy machine, there
 			// may be none.
 			l.retry(func(l *Lab) {
-				l.Must(l.Cluster.Etcd.Pause())
+				l.Cluster.Etcd.Pause()
 				l.Sleep(stall)
-				l.Must(l.Cluster.Etcd.Resume())
+				l.Cluster.Etcd.Resume()
 			}, "the node controller to mark a node", checkNodeLost)
 			l.checkLate(grace, l.nodes()...)
 			l.webHas(nodes, "ready")

@@ -53,9 +53,9 @@ func patientLeader() []string {
 // the node monitor runs before or after the watch delivers the new Leases.
 func controllerManagerStopped(release cluster.Release) Scenario {
 	stop := func(l *Lab) {
-		l.Must(l.Cluster.ControllerManager.Pause())
+		l.Cluster.ControllerManager.Pause()
 		l.Sleep(stall)
-		l.Must(l.Cluster.ControllerManager.Resume())
+		l.Cluster.ControllerManager.Resume()
 	}
 	return staleLeaseScenario(hasCircuitBreaker(release), stop, Scenario{
 		Name:      "controller-manager-stopped",

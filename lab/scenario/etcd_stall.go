@@ -41,9 +41,9 @@ func etcdStall() Scenario {
 // stallEtcd pauses etcd. It checks kubeflap's reports during the pause, and for some time after it.
 func stallEtcd(l *Lab) {
 	b := beforeBlindness(l)
-	l.Must(l.Cluster.Etcd.Pause())
+	l.Cluster.Etcd.Pause()
 	b.checkBlamesEtcd(etcdGone)
-	l.Must(l.Cluster.Etcd.Resume())
+	l.Cluster.Etcd.Resume()
 	l.Until("the API server", func(l *Lab) { l.Must(l.Cluster.ReadyAPIServer(l.Ctx)) })
 	// In the next two grace periods, a node controller without the circuit breaker would set nodes to Unknown.
 	b.checkBlamesEtcd(2 * grace)

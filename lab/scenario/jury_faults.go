@@ -39,13 +39,13 @@ func nodeFaults() []*Fault {
 			stop(l, f)
 			f.isSaid(l)
 			l.Sleep(20 * time.Second)
-			l.Must(l.Cluster.Kubelets[victim].Restart())
+			l.Cluster.Kubelets[victim].Restart()
 			waitForRecovery(l, victim)
 		}},
 		{Number: 3, Want: silent("node_rebooted", victim), play: func(l *Lab, f *Fault) {
 			stop(l, f)
 			l.waitForNodeStatus("unknown", victim)
-			l.Must(l.Cluster.Boot(victim))
+			l.Cluster.Boot(victim)
 			l.waitForNodeStatus("true", victim)
 			f.begins()
 			catchUpWithRecorder(l, transitions)
@@ -59,7 +59,7 @@ func nodeFaults() []*Fault {
 			f.begins()
 			stop(l, f)
 			f.isSaid(l)
-			l.Must(l.Cluster.Boot(victim))
+			l.Cluster.Boot(victim)
 		}},
 		{Number: 29, Want: []Report{{"node", "node", "node_not_ready", victim, "", ""}}, play: func(l *Lab, f *Fault) {
 			const failed = `{"type":%q,"status":%q,"reason":"nodeFailed","message":"node failed","lastHeartbeatTime":%[3]s,"lastTransitionTime":%[3]s}`
@@ -91,16 +91,16 @@ func sharedFaults() []*Fault {
 	}
 	return []*Fault{
 		{Number: 16, Want: shared, blinding: true, play: func(l *Lab, f *Fault) {
-			l.Must(l.Cluster.Etcd.Pause())
+			l.Cluster.Etcd.Pause()
 			f.isSaid(l)
 			l.Sleep(time.Until(f.began.Add(75 * time.Second)))
-			l.Must(l.Cluster.Etcd.Resume())
+			l.Cluster.Etcd.Resume()
 			back(l)
 		}},
 		{Number: 17, blinding: true, play: func(l *Lab, _ *Fault) {
 			l.Cluster.APIServer.Stop()
 			l.Sleep(15 * time.Second)
-			l.Must(l.Cluster.APIServer.Restart())
+			l.Cluster.APIServer.Restart()
 			back(l)
 			l.Sleep(unanswered)
 		}},
@@ -117,7 +117,7 @@ func sharedFaults() []*Fault {
 
 // surge sends requests to the API server for longer than the grace period, with the priority of a workload.
 func surge(l *Lab, _ *Fault) {
-	account := steps.Value(l.Cluster.AccountKubeconfig(l.Ctx, "kubeflap", "kubeflap"))
+	account := l.Cluster.AccountKubeconfig(l.Ctx, "kubeflap", "kubeflap")
 	config := steps.Value(clientcmd.BuildConfigFromFlags("", account))
 	config.QPS = -1
 	client := steps.Value(kubernetes.NewForConfig(config)).CoreV1()
@@ -213,12 +213,12 @@ func deploymentFaults() []*Fault {
 			l.Must(l.Cluster.Runtimes[victim].Exit("shop", podsOf(l, "web")[0].Name, 137, "Error"))
 		}},
 		{Number: 30, Want: workload("container_exit", "Deployment/web"), prepare: deployed(newProbes(), 1, "web"), play: func(l *Lab, f *Fault) {
-			l.Must(l.Cluster.Kubelets[victim].Pause()) // it would correct the status
+			l.Cluster.Kubelets[victim].Pause() // it would correct the status
 			const status = `{"status":{"phase":"Failed","conditions":[{"type":"Ready","status":"False","lastTransitionTime":%s}],
 				"containerStatuses":[{"name":%q,"image":"","imageID":"","ready":false,"restartCount":0,"state":{"running":null,"terminated":{"exitCode":1,"reason":"containerFailed"}}}]}}`
 			patchPod(l, "shop", podsOf(l, "web")[0].Name, fmt.Sprintf(status, now(), container), "status")
 			f.isSaid(l, "exit code 1")
-			l.Must(l.Cluster.Kubelets[victim].Resume())
+			l.Cluster.Kubelets[victim].Resume()
 		}},
 		{
 			Number: 14, Want: append(workload("probe_failed", "Deployment/web"), workload("probe_failed", "Deployment/cart")...),

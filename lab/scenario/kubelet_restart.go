@@ -43,7 +43,7 @@ func kubeletRestart() Scenario {
 			l.WaitForHeartbeats()
 			l.waitForLeaseRenewal(node)
 			l.Sleep(offBeat)
-			l.Must(l.Cluster.Kubelets[node].Restart())
+			l.Cluster.Kubelets[node].Restart()
 			l.waitForCountAtLeast(1, flips, "service", "web", "to", "not_ready")
 			// More pods become not ready, one by one. This phase ends when the kubelet has probed all pods again and has
 			// reported the results.

@@ -50,7 +50,7 @@ func maintain(l *Lab, node string) {
 	l.Cluster.Kubelets[node].Stop()
 	l.waitForNodeStatus("unknown", node)
 	waitForDeparture(l, node, 1)
-	l.Must(l.Cluster.Boot(node))
+	l.Cluster.Boot(node)
 	l.waitForNodeStatus("true", node)
 	waitForDeparture(l, node, 1)
 	patchNode(l, node, lifecycle("MaintenanceInProgress", "False"))

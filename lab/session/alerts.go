@@ -45,7 +45,7 @@ func (s *Session) checkAlerts() {
 		if s.scenario.Healthy() {
 			query += " or ALERTS"
 		}
-		alerts := steps.Value(s.Prometheus.Query(s.Ctx, query))
+		alerts := s.Prometheus.Query(s.Ctx, query)
 		s.Expect(len(alerts) == 0, "unexpected alerts: %v", alerts)
 	}
 }
@@ -54,7 +54,7 @@ func (s *Session) checkAlerts() {
 func (s *Session) checkAlert(l *scenario.Lab, i int) {
 	want := s.scenario.Alerts[i]
 	l.Until("the alert "+want.Name, func(l *scenario.Lab) {
-		all := steps.Value(s.Prometheus.Alerts(l.Ctx))
+		all := s.Prometheus.Alerts(l.Ctx)
 		at := slices.IndexFunc(all, func(a prometheus.Alert) bool { return fits(a, want) })
 		l.Expect(at >= 0, "no alert %+v among %+v", want, all)
 		page := steps.Value(fetch.Body(l.Ctx, all[at].Annotations["page_url"]))

@@ -29,7 +29,7 @@ func (s *Session) startKubeflap() {
 	if s.scenario.Proxied {
 		through = s.startProxy()
 	}
-	address := steps.Value(cluster.FreePort())
+	address := cluster.FreePort()
 	run := s.start("kubeflap", "run", "--kubeconfig="+through, "--web.listen-address="+address)
 	s.URL = "http://" + address
 	s.Must(run.Until(s.Ctx, patience, "kubeflap to be ready", func(ctx context.Context) error { return compare.Ready(ctx, s.URL) }))
@@ -40,14 +40,14 @@ func (s *Session) startKubeflap() {
 
 // startProxy starts a proxy for kubeflap, and writes a kubeconfig that uses this proxy with kubeflap's permissions.
 func (s *Session) startProxy() (kubeconfig string) {
-	s.Proxy = steps.Value(proxy.Start(s.Cluster.Config, steps.Value(cluster.FreePort())))
+	s.Proxy = proxy.Start(s.Cluster.Config, cluster.FreePort())
 	kubeconfig = s.account + ".proxy"
-	s.Must(s.Proxy.Kubeconfig(s.account, kubeconfig))
+	s.Proxy.Kubeconfig(s.account, kubeconfig)
 	return kubeconfig
 }
 
 func (s *Session) start(name string, args ...string) *cluster.Process {
-	p := steps.Value(cluster.StartProcess(name, s.Cluster.LogPath(name), cluster.Command{Path: s.options.Kubeflap, Args: args}))
+	p := cluster.StartProcess(name, s.Cluster.LogPath(name), cluster.Command{Path: s.options.Kubeflap, Args: args})
 	s.kubeflap = append(s.kubeflap, p)
 	return p
 }
@@ -71,8 +71,8 @@ func (s *Session) grantRights() {
 			granted = append(granted, document)
 		}
 	}
-	s.Must(s.Cluster.Apply(s.Ctx, strings.Join(granted, "\n---\n")))
-	s.account = steps.Value(s.Cluster.AccountKubeconfig(s.Ctx, "kubeflap", "kubeflap"))
+	s.Cluster.Apply(s.Ctx, strings.Join(granted, "\n---\n"))
+	s.account = s.Cluster.AccountKubeconfig(s.Ctx, "kubeflap", "kubeflap")
 	client := steps.Value(kubernetes.NewForConfig(steps.Value(clientcmd.BuildConfigFromFlags("", s.account))))
 	s.Until("kubeflap's rights", func(l *scenario.Lab) {
 		_, err1 := client.CoreV1().Nodes().List(l.Ctx, metav1.ListOptions{Limit: 1})
@@ -94,8 +94,8 @@ func (s *Session) withWritersPaused(do func()) {
 		writers = append(writers, kubelet)
 	}
 	for _, writer := range writers {
-		s.Must(writer.Pause())
-		defer func() { s.Must(writer.Resume()) }()
+		writer.Pause()
+		defer func() { writer.Resume() }()
 	}
 	client := steps.Value(metadata.NewForConfig(s.Cluster.Config))
 	s.Until("all writes to the cluster to end", func(l *scenario.Lab) {

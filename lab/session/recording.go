@@ -55,7 +55,7 @@ func (s *Session) endRecording() {
 	if s.record == nil {
 		return
 	}
-	until := steps.Value(s.comparison().WaitUntilQuiet(s.Ctx))
+	until := s.comparison().WaitUntilQuiet(s.Ctx)
 	ctx, cancel := context.WithTimeout(s.Ctx, patience)
 	defer cancel()
 	s.Must(s.record.Alive(), s.record.Terminate(ctx)) // gracefully, so that kubeflap writes all of the recording

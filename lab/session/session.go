@@ -73,7 +73,7 @@ func Run(ctx context.Context, sc scenario.Scenario, options Options) (*Session, 
 		s.play()
 		if sc.Blind != nil {
 			if options.Facts != "" {
-				s.facts.endSegment(s.Truth, &s.scenario, steps.Value(s.comparison().WaitUntilQuiet(ctx)))
+				s.facts.endSegment(s.Truth, &s.scenario, s.comparison().WaitUntilQuiet(ctx))
 			}
 			s.playAfterBlindness()
 		}
@@ -104,8 +104,8 @@ func (s *Session) begin() {
 	// counts can be exactly equal.
 	s.withWritersPaused(func() {
 		if s.options.Raw != "" {
-			s.raw = steps.Value(rawwatch.New(s.Client.Discovery().RESTClient(), s.options.Raw))
-			s.Must(s.raw.Begin(s.Ctx))
+			s.raw = rawwatch.New(s.Client.Discovery().RESTClient(), s.options.Raw)
+			s.raw.Begin(s.Ctx)
 		}
 		s.startRecorder()
 		if s.options.Kubeflap != "" {
@@ -118,7 +118,7 @@ func (s *Session) begin() {
 }
 
 func (s *Session) startRecorder() {
-	s.Truth = steps.Value(truth.Start(s.Ctx, s.Client))
+	s.Truth = truth.Start(s.Ctx, s.Client)
 }
 
 // play runs the scenario once, and compares the counts.
@@ -141,14 +141,14 @@ func (s *Session) playAfterBlindness() {
 	}
 	s.Part("break the watches in scenario "+s.scenario.Name, s.scenario.Blind)
 	if s.raw != nil {
-		s.Must(s.raw.Begin(s.Ctx))
+		s.raw.Begin(s.Ctx)
 	}
 	s.startRecorder()
 	// The recorder measures an interval only if it has seen the heartbeats at both ends.
 	s.WaitForHeartbeats()
 	s.withWritersPaused(func() {
 		if s.URL != "" {
-			s.base = steps.Value(s.comparison().Take(s.Ctx))
+			s.base = s.comparison().Take(s.Ctx)
 		}
 	})
 	s.play()

@@ -8,16 +8,18 @@ import (
 	"time"
 )
 
-const (
-	// Heartbeats is the recorder's count of a node's heartbeats. kubeflap has no such metric.
-	Heartbeats = "heartbeats"
-	// UnreadyOfAnyClass is the time in which a node was not Ready. The recorder does not know whether that was planned.
-	UnreadyOfAnyClass = "sum(kubeflap_node_unready_seconds_total)"
-	// The recorder does not know the causes and classes of lost addresses either.
-	AddressesLost    = "sum(kubeflap_service_addresses_lost_total)"
-	Outages          = "sum(kubeflap_service_outages_total)"
-	LossesOfAnyCause = "sum(kubeflap_service_address_losses_total)"
+// Heartbeats is the recorder's count of a node's heartbeats. kubeflap has no such metric.
+const Heartbeats = "heartbeats"
 
+// The recorder does not know causes and classes. It therefore counts only these aggregations over all of them.
+const (
+	UnreadyOfAnyClass = "sum(kubeflap_node_unready_seconds_total)"
+	AddressesLost     = "sum(kubeflap_service_addresses_lost_total)"
+	Outages           = "sum(kubeflap_service_outages_total)"
+	LossesOfAnyCause  = "sum(kubeflap_service_address_losses_total)"
+)
+
+const (
 	nodeTransitions = "kubeflap_node_ready_transitions_total"
 	flips           = "kubeflap_service_address_flips_total"
 	resets          = "kubeflap_service_endpoints_resets_total"

@@ -59,18 +59,13 @@ func newState() state {
 }
 
 // Start returns when it has listed all objects. After that, the recorder counts every event until the context ends.
-func Start(ctx context.Context, client kubernetes.Interface) (*Recorder, error) {
+func Start(ctx context.Context, client kubernetes.Interface) *Recorder {
 	r := &Recorder{state: newState()}
 	all := sources(client)
-	err := steps.Run(func() {
-		for _, source := range all {
-			for _, c := range source.baseline(ctx) {
-				r.state.apply(c)
-			}
+	for _, source := range all {
+		for _, c := range source.baseline(ctx) {
+			r.state.apply(c)
 		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("start the recorder: %w", err)
 	}
 	r.state.inBaseline = false
 	r.began = time.Now()
@@ -85,7 +80,7 @@ func Start(ctx context.Context, client kubernetes.Interface) (*Recorder, error) 
 		}()
 	}
 	go r.fold(ctx, changes)
-	return r, nil
+	return r
 }
 
 func (r *Recorder) fold(ctx context.Context, changes <-chan change) {
@@ -107,12 +102,12 @@ func (r *Recorder) fail(err error) {
 	r.err = err
 }
 
-// Counts returns the current values. If the recorder has missed events, it returns an error, because its counts are not
-// reliable.
-func (r *Recorder) Counts() (Counts, error) {
+// Counts returns the current values. It fails if the recorder has missed events, because its counts are not reliable.
+func (r *Recorder) Counts() Counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.state.counts(time.Now()), r.err
+	steps.Must(r.err)
+	return r.state.counts(time.Now())
 }
 
 // Dump returns one line for each counted event.
