@@ -22,8 +22,8 @@ type Anonymiser struct {
 	count map[string]uint32
 }
 
-// realName is a name to replace. Equal names in different namespaces get different pseudonyms.
-type realName struct{ noun, namespace, text string }
+// realName is a name to replace. The noun says what it names, as in "node".
+type realName struct{ noun, text string }
 
 // NewAnonymiser returns an Anonymiser for one recording.
 func NewAnonymiser() *Anonymiser { return &Anonymiser{map[realName]string{}, map[string]uint32{}} }
@@ -43,30 +43,27 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 	if ev.Object = nil; original == nil {
 		return ev
 	}
-	replaced := event.New(original.Kind())
-	object, meta := reflect.ValueOf(replaced).Elem(), *original.Metadata()
+	ev.Object = event.New(original.Kind())
+	object, meta := reflect.ValueOf(ev.Object).Elem(), original.Metadata()
 	object.Set(reflect.ValueOf(original).Elem())
-	*replaced.Metadata() = event.Meta{UID: a.uid(meta.UID), Namespace: namespaces(a, "", meta.Namespace), Name: a.objectName(original.Kind(), meta)}
-	a.walk(object, meta.Namespace, nil)
-	if pod, ok := original.(*event.Pod); ok {
-		a.replicaSet(pod, replaced.(*event.Pod))
+	*ev.Object.Metadata() = event.Meta{
+		UID: a.uid(meta.UID), Namespace: a.pseudonym("namespace", meta.Namespace), Name: a.objectName(original.Kind(), meta.Name),
 	}
-	ev.Object = replaced
+	a.walk(object, "")
+	if pod, ok := original.(*event.Pod); ok {
+		a.replicaSet(pod, ev.Object.(*event.Pod))
+	}
 	return ev
 }
 
 // walk anonymises a part of an object. The part is a copy, but shares its pointers, lists and maps with the original.
-// walk therefore replaces them. A text without a rule becomes empty.
-func (a *Anonymiser) walk(part reflect.Value, namespace string, rule rule) {
+// walk therefore replaces them. A text of a field that nouns does not contain becomes empty.
+func (a *Anonymiser) walk(part reflect.Value, noun string) {
 	switch part.Kind() {
 	case reflect.Struct:
-		a.walkFields(part, namespace)
+		a.walkFields(part)
 	case reflect.String:
-		text := part.String()
-		part.SetZero()
-		if rule != nil && text != "" {
-			part.SetString(rule(a, namespace, text))
-		}
+		part.SetString(a.text(noun, part.String()))
 	case reflect.Array:
 		part.Set(reflect.ValueOf(a.uid(part.Interface().(event.UID))))
 	case reflect.Map:
@@ -76,7 +73,7 @@ func (a *Anonymiser) walk(part reflect.Value, namespace string, rule rule) {
 			replaced := reflect.New(part.Type().Elem())
 			replaced.Elem().Set(part.Elem())
 			part.Set(replaced)
-			a.walk(replaced.Elem(), namespace, nil)
+			a.walk(replaced.Elem(), noun)
 		}
 	case reflect.Slice:
 		if !part.IsNil() {
@@ -85,12 +82,12 @@ func (a *Anonymiser) walk(part reflect.Value, namespace string, rule rule) {
 			part.Set(replaced)
 		}
 		for i := range part.Len() {
-			a.walk(part.Index(i), namespace, rule)
+			a.walk(part.Index(i), noun)
 		}
 	}
 }
 
-func (a *Anonymiser) walkFields(part reflect.Value, namespace string) {
+func (a *Anonymiser) walkFields(part reflect.Value) {
 	if address, ok := part.Addr().Interface().(*event.Address); ok {
 		*address = a.address(*address)
 		return
@@ -99,9 +96,95 @@ func (a *Anonymiser) walkFields(part reflect.Value, namespace string) {
 		switch field := of.Field(i); field.Type {
 		case reflect.TypeFor[event.Meta](), reflect.TypeFor[time.Time]():
 		default:
-			a.walk(part.Field(i), namespace, rules[of.Name()+"."+field.Name])
+			a.walk(part.Field(i), nouns[of.Name()+"."+field.Name])
 		}
 	}
+}
+
+const (
+	// other replaces a word that Kubernetes does not write, in fields where names have no meaning.
+	other = "Other"
+	// A field with one of the following nouns is not simply replaced: see Anonymiser.text.
+	aVersion, aMessage, anOwner, aManager, aMachine = "version", "message", "owner", "manager", "machine"
+)
+
+// nouns has the noun of each text field but those of event.Meta and event.Address.
+var nouns = map[string]string{
+	"Node.KubeletVersion":       aVersion,
+	"Node.BootID":               "boot",
+	"Node.ProviderID":           aMachine,
+	"Taint.Key":                 "taint",
+	"Taint.Value":               "value",
+	"Taint.Effect":              other,
+	"LifecycleCondition.Type":   other,
+	"LifecycleCondition.Reason": other,
+	"Problem.Type":              "condition",
+	"Problem.Reason":            other,
+	"Problem.Message":           aMessage,
+	"Condition.Reason":          other,
+	"Condition.Message":         aMessage,
+	"ControlPlaneLease.Holder":  "holder",
+	"ControlPlaneLease.Host":    "node", // an API server's host is often a node
+	"Pod.Node":                  "node",
+	"Pod.Phase":                 other,
+	"Pod.Reason":                other,
+	"Pod.Message":               aMessage,
+	"Pod.DisruptionMessage":     aMessage,
+	"Pod.Disruption":            other,
+	"Pod.GatesNotReady":         "gate",
+	"Pod.Owner":                 anOwner,
+	"Container.Name":            "container",
+	"Container.Image":           "image",
+	"Container.ID":              "id",
+	"Container.State":           other,
+	"Container.Reason":          other,
+	"Container.LastReason":      other,
+	"Container.Message":         aMessage,
+	"ControllerManager.Version": aVersion,
+	"Service.Type":              other,
+	"EndpointSlice.Service":     "service",
+	"EndpointSlice.ManagedBy":   aManager,
+	"EndpointSlice.Writer":      aManager,
+	"Endpoints.Writer":          aManager,
+	"Endpoints.OtherWriter":     aManager,
+	"Cluster.Version":           aVersion,
+	"Workload.UpdateRevision":   "value", // as the label controller-revision-hash
+}
+
+// text replaces the text of a field with a noun.
+func (a *Anonymiser) text(noun, text string) string {
+	before, after, cut := strings.Cut(text, "/")
+	switch {
+	case noun == aVersion:
+		return release(text)
+	case noun == aMessage:
+		return withoutNames(text)
+	case noun == anOwner && cut && kubernetesWords[before]: // such as "ReplicaSet/web", or the Node of a static pod
+		return before + "/" + a.pseudonym(strings.ToLower(before), after)
+	case noun == anOwner && cut: // the kind may contain the name of a product
+		return other + "/" + a.pseudonym(noun, text)
+	case noun == aManager && strings.HasPrefix(text, "kubectl-") && !isKubernetes(text): // the rest may be the name of a plugin
+		return "kubectl"
+	case noun == aMachine:
+		if cloud, _, ok := strings.Cut(text, "://"); ok && clouds[cloud] {
+			return cloud + "://" + a.pseudonym(noun, text)
+		}
+	}
+	return a.pseudonym(noun, text)
+}
+
+// objectNouns has the nouns of objects. A Lease has the name of its node, and Endpoints have the name of their Service.
+var objectNouns = [event.NumKinds]string{
+	event.KindNode: "node", event.KindLease: "node", event.KindPod: "pod", event.KindService: "service",
+	event.KindEndpointSlice: "slice", event.KindEndpoints: "service", event.KindCluster: "cluster",
+	event.KindControlPlaneLease: "lease", event.KindDeployment: "deployment", event.KindStatefulSet: "statefulset",
+}
+
+func (a *Anonymiser) objectName(kind event.Kind, name string) string {
+	if kind == event.KindControlPlaneLease && strings.HasPrefix(name, event.LeaseAPIServerPrefix) {
+		return a.pseudonym(strings.TrimSuffix(event.LeaseAPIServerPrefix, "-"), name)
+	}
+	return a.pseudonym(objectNouns[kind], name)
 }
 
 // address replaces the IP, node and UID of an address. If event.AddressUID derived the UID from the IP, the new UID is
@@ -113,7 +196,7 @@ func (a *Anonymiser) address(address event.Address) event.Address {
 	} else {
 		address.UID = a.uid(address.UID)
 	}
-	address.IP, address.Node = ip, nodes(a, "", address.Node)
+	address.IP, address.Node = ip, a.pseudonym("node", address.Node)
 	return address
 }
 
@@ -126,13 +209,12 @@ func (a *Anonymiser) labels(original map[string]string) map[string]string {
 	}
 	replaced, known := make(map[string]string, len(original)), event.NodeLabels()
 	for _, key := range slices.Sorted(maps.Keys(original)) {
-		newKey, noun := key, "value"
-		if at := slices.IndexFunc(known, func(l event.NodeLabel) bool { return l.Key == key }); at >= 0 {
-			noun = strings.ReplaceAll(known[at].Identifies, " ", "-")
-		} else if !podLabels.contain(key) {
-			newKey = a.pseudonym("key", "", key)
+		at := slices.IndexFunc(known, func(l event.NodeLabel) bool { return l.Key == key })
+		if at >= 0 {
+			replaced[key] = a.pseudonym(strings.ReplaceAll(known[at].Identifies, " ", "-"), original[key])
+		} else {
+			replaced[a.pseudonym("key", key)] = a.pseudonym("value", original[key])
 		}
-		replaced[newKey] = a.pseudonym(noun, "", original[key])
 	}
 	return replaced
 }
@@ -142,50 +224,28 @@ func (a *Anonymiser) labels(original map[string]string) map[string]string {
 func (a *Anonymiser) replicaSet(original, replaced *event.Pod) {
 	if w, ok := original.Workload(); ok && w.Kind == "Deployment" {
 		hash := replaced.Labels["pod-template-hash"]
-		replaced.Owner = "ReplicaSet/" + a.pseudonym("deployment", w.Namespace, w.Name) + "-" + hash
+		replaced.Owner = "ReplicaSet/" + a.pseudonym("deployment", w.Name) + "-" + hash
 	}
 }
 
-// objectName replaces the name of an object. A Lease has the name of its node, and Endpoints have the name of their
-// Service. The Lease names that all clusters use stay.
-func (a *Anonymiser) objectName(kind event.Kind, m event.Meta) string {
-	switch kind {
-	case event.KindNode, event.KindLease:
-		return nodes(a, "", m.Name)
-	case event.KindService, event.KindEndpoints:
-		return serviceName(a, m.Namespace, m.Name)
-	case event.KindPod:
-		return a.pseudonym("pod", m.Namespace, m.Name)
-	case event.KindEndpointSlice:
-		return a.pseudonym("slice", m.Namespace, m.Name)
-	case event.KindDeployment:
-		return a.pseudonym("deployment", m.Namespace, m.Name)
-	case event.KindStatefulSet:
-		return a.pseudonym("statefulset", m.Namespace, m.Name) // as the owner of pods
-	case event.KindControlPlaneLease:
-		switch {
-		case m.Name == event.LeaseControllerManager, m.Name == event.LeaseScheduler:
-			return m.Name
-		case strings.HasPrefix(m.Name, event.LeaseAPIServerPrefix):
-			return a.pseudonym(strings.TrimSuffix(event.LeaseAPIServerPrefix, "-"), "", m.Name)
-		}
-		return a.pseudonym("lease", "", m.Name)
-	}
-	return a.pseudonym("cluster", "", m.Name)
-}
-
-// pseudonym returns a noun and a number, as in "node-7" for the seventh node name. It returns "" for an empty name.
-func (a *Anonymiser) pseudonym(noun, namespace, text string) string {
-	if text == "" {
+// pseudonym returns a noun and a number, as in "node-7" for the seventh node name. It returns Kubernetes' own words, and an
+// empty text, as they are.
+func (a *Anonymiser) pseudonym(noun, text string) string {
+	switch {
+	case noun == "", text == "":
 		return ""
+	case isKubernetes(text):
+		return text
+	case noun == other:
+		return other
 	}
-	return a.replace(noun, namespace, text, func(n uint32) string { return fmt.Sprintf("%s-%d", noun, n) })
+	return a.replace(noun, text, func(n uint32) string { return fmt.Sprintf("%s-%d", noun, n) })
 }
 
 // replace returns the replacement of a text. If the text is new, it calls a function with the number of texts with this
 // noun so far.
-func (a *Anonymiser) replace(noun, namespace, text string, with func(number uint32) string) string {
-	name := realName{noun, namespace, text}
+func (a *Anonymiser) replace(noun, text string, with func(number uint32) string) string {
+	name := realName{noun, text}
 	known, ok := a.known[name]
 	if !ok {
 		a.count[noun]++
@@ -200,13 +260,13 @@ func (a *Anonymiser) replace(noun, namespace, text string, with func(number uint
 func (a *Anonymiser) ip(original string) string {
 	switch ip, err := netip.ParseAddr(original); {
 	case err != nil:
-		return a.pseudonym("host", "", original)
+		return a.pseudonym("host", original)
 	case ip.Is4():
-		return a.replace("ipv4", "", original, func(n uint32) string {
+		return a.replace("ipv4", original, func(n uint32) string {
 			return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
 		})
 	}
-	return a.replace("ipv6", "", original, func(n uint32) string {
+	return a.replace("ipv6", original, func(n uint32) string {
 		b := [16]byte{0: 0xfd}
 		binary.BigEndian.PutUint32(b[12:], n)
 		return netip.AddrFrom16(b).String()
@@ -217,7 +277,7 @@ func (a *Anonymiser) uid(original event.UID) event.UID {
 	if original.IsZero() {
 		return original
 	}
-	return event.UID([]byte(a.replace("uid", "", string(original[:]), func(n uint32) string {
+	return event.UID([]byte(a.replace("uid", string(original[:]), func(n uint32) string {
 		made := event.UID{6: 0x40, 8: 0x80} // the version and variant of a random UUID
 		binary.BigEndian.PutUint32(made[12:], n)
 		return string(made[:])

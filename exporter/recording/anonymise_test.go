@@ -131,17 +131,17 @@ func blank(v reflect.Value) {
 	}
 }
 
-// TestEachTextHasARule compares the rules with the fields of the objects.
-func TestEachTextHasARule(t *testing.T) {
-	unused := maps.Clone(rules)
+// TestEachTextHasANoun compares the nouns with the fields of the objects.
+func TestEachTextHasANoun(t *testing.T) {
+	unused := maps.Clone(nouns)
 	var check func(name string, of reflect.Type)
 	check = func(name string, of reflect.Type) {
 		switch of.Kind() {
 		case reflect.Pointer, reflect.Slice:
 			check(name, of.Elem())
 		case reflect.String:
-			if delete(unused, name); rules[name] == nil {
-				t.Errorf("%s has no rule", name)
+			if delete(unused, name); nouns[name] == "" {
+				t.Errorf("%s has no noun", name)
 			}
 		case reflect.Struct:
 			for i := 0; i < of.NumField() && of != reflect.TypeFor[event.Address]() && of != reflect.TypeFor[time.Time](); i++ {
@@ -157,7 +157,7 @@ func TestEachTextHasARule(t *testing.T) {
 		}
 	}
 	if len(unused) > 0 {
-		t.Errorf("rules of no field: %v", slices.Sorted(maps.Keys(unused)))
+		t.Errorf("nouns of no field: %v", slices.Sorted(maps.Keys(unused)))
 	}
 }
 

@@ -13,7 +13,7 @@ func TestMessagesOfEvictionsKeepTheWordsOfKubernetes(t *testing.T) {
 		"acme: deleted web-1 of customer 7":                                  "",
 		"The node was low on resource: acme.example/gpu. ":                   "",
 	} {
-		if got := evictionMessage(nil, "", message); got != want {
+		if got := withoutNames(message); got != want {
 			t.Errorf("%q: got %q, want %q", message, got, want)
 		}
 	}
