@@ -84,8 +84,6 @@ type Status struct {
 	// Lost is the number of events that could not be written. Gaps is the number of periods in which events were lost.
 	Lost uint64
 	Gaps uint64
-	// Queued is the number of events that wait to be written.
-	Queued int
 }
 
 // New checks the settings and returns a Recorder. Nothing is written until Run is called.
@@ -148,19 +146,15 @@ func (r *Recorder) fail(unwritten int, because error) {
 }
 
 // take removes all events from the queue. If events were lost after them, it returns the state at the end of the gap: new
-// events are no longer lost. The memory of the argument, the events of an earlier call, becomes that of the queue.
-func (r *Recorder) take(written []event.Event) (events []event.Event, lost *gap) {
-	clear(written) // so that their objects are not kept
-	if cap(written) > 2*writeAbove {
-		written = nil // it was needed for lists
-	}
+// events are no longer lost.
+func (r *Recorder) take() (events []event.Event, lost *gap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.losing {
 		last := r.last
 		lost, r.losing = &last, false
 	}
-	events, r.queue, r.load = r.queue, written[:0], 0
+	events, r.queue, r.load = r.queue, nil, 0
 	return events, lost
 }
 
@@ -168,9 +162,7 @@ func (r *Recorder) take(written []event.Event) (events []event.Event, lost *gap)
 func (r *Recorder) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	status := r.status
-	status.Queued = len(r.queue)
-	return status
+	return r.status
 }
 
 // measured updates the status. Its arguments are all segments, and whether the last one is open.

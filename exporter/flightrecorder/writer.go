@@ -33,17 +33,16 @@ var errRemoved = errors.New("the recordings were removed")
 // writer writes segments. Only one goroutine may use it.
 type writer struct {
 	recorder *Recorder
-	// events are the events that were last taken from the queue.
-	events []event.Event
 	// unwritten is the number of events that were taken from the queue and may not be on the disk yet.
 	unwritten int
 	// open is the current segment, and state is the state at its end. Both are nil before the first event.
 	open   *recording.Writer
 	state  *state
 	number int
-	// newest is the time of the newest event. lists is the size of the segment after the lists at its beginning.
+	// newest is the time of the newest event.
 	newest time.Time
-	lists  int64
+	// size is the size of the segment when it was last measured, and lists is its size after the lists at its beginning.
+	size, lists int64
 	// versions holds the resourceVersions of the lists that the recorder made after a gap.
 	versions [event.NumKinds]uint64
 }
@@ -72,8 +71,8 @@ func (w *writer) run(ctx context.Context) error {
 
 // writeQueue writes the events in the queue. If events were lost after them, it begins a new segment.
 func (w *writer) writeQueue(ctx context.Context) error {
-	events, lost := w.recorder.take(w.events)
-	w.events, w.unwritten = events, w.unwritten+len(events)
+	events, lost := w.recorder.take()
+	w.unwritten += len(events)
 	for _, ev := range events {
 		if err := w.write(ev); err != nil {
 			return err
@@ -107,9 +106,8 @@ func (w *writer) write(ev event.Event) error {
 }
 
 func (w *writer) isDue(seen time.Time) bool {
-	size := w.open.Size()
 	return seen.Before(w.newest.Add(-clockSlack)) || seen.Sub(w.state.segment.Begins) >= segmentAge ||
-		size >= w.recorder.settings.Size/segmentShare && size >= 2*w.lists
+		w.size >= w.recorder.settings.Size/segmentShare && w.size >= 2*w.lists
 }
 
 func (w *writer) add(ev event.Event) error {
@@ -176,8 +174,9 @@ func (w *writer) begin(seen time.Time, repeated int, addLists func() error) (err
 		_, _ = w.close(), os.Remove(path)
 		return fmt.Errorf("begin a segment: %w", err)
 	}
-	w.lists = w.open.Size()
-	return w.prune()
+	err = w.prune()
+	w.lists = w.size
+	return err
 }
 
 // prune deletes old segments and measures the size of the directory. It fails if the current segment was deleted.
@@ -187,14 +186,14 @@ func (w *writer) prune() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	newest := 0
+	newest := Segment{}
 	if len(all) > 0 {
-		newest = all[len(all)-1].number
+		newest = all[len(all)-1]
 	}
-	if w.open != nil && newest != w.number {
+	if w.open != nil && newest.number != w.number {
 		return errRemoved
 	}
-	w.number = newest
+	w.number, w.size = newest.number, newest.Size
 	all, err = prune(all, settings.Size, settings.Age)
 	w.recorder.measured(all, w.open != nil)
 	return err

@@ -28,8 +28,7 @@ const bufferSize = 16 << 10
 // Writer writes a recording. Only one goroutine may use it.
 type Writer struct {
 	file *os.File // file is nil if the caller closes the output
-	out  output
-	// buffer writes to out. After an error, it writes nothing, because no reader can continue after an incomplete line.
+	// buffer writes to the output. After an error, it writes nothing, because no reader can continue after an incomplete line.
 	buffer *bufio.Writer
 	gzip   *gzip.Writer // gzip writes to buffer. It is nil if the recording is not compressed
 	// text is the line that is being written. The memory is reused.
@@ -61,8 +60,7 @@ func Create(path string, header Header) (*Writer, error) {
 // NewWriter starts a recording on `out`. Close does not close `out`. NewWriter writes the header, so that the output is a
 // valid recording even without events.
 func NewWriter(out io.Writer, header Header, compress bool) (*Writer, error) {
-	w := &Writer{out: output{to: out}}
-	w.buffer = bufio.NewWriterSize(&w.out, bufferSize)
+	w := &Writer{buffer: bufio.NewWriterSize(out, bufferSize)}
 	if compress {
 		w.gzip, _ = gzip.NewWriterLevel(w.buffer, compression) // the level is valid
 	}
@@ -138,9 +136,6 @@ func (w *Writer) Flush() error {
 	return cmp.Or(err, failed(w.buffer.Flush()))
 }
 
-// Size returns the number of bytes that were written to the output.
-func (w *Writer) Size() int64 { return w.out.size }
-
 // Close completes the recording. It returns the first error of any write or flush.
 func (w *Writer) Close() error {
 	err := w.writeBatch()
@@ -159,17 +154,4 @@ func failed(err error) error {
 		return nil
 	}
 	return fmt.Errorf("write a recording: %w", err)
-}
-
-// output counts the bytes that are written.
-type output struct {
-	to   io.Writer
-	size int64
-}
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (n int, err error) {
-	n, err = o.to.Write(p)
-	o.size += int64(n)
-	return n, err //nolint:wrapcheck // the Writer wraps it
 }

@@ -96,8 +96,8 @@ func TestFileIsCompressedByItsName(t *testing.T) {
 		if n, err := events(); n != 3 || err != nil {
 			t.Errorf("%s: %d events in the end, error %v", name, n, err)
 		}
-		if content, _ := os.ReadFile(path); !strings.HasPrefix(string(content), magic) || int64(len(content)) != w.Size() {
-			t.Errorf("%s has %d bytes, want %d, and begins with %.12q", name, len(content), w.Size(), content)
+		if content, _ := os.ReadFile(path); !strings.HasPrefix(string(content), magic) {
+			t.Errorf("%s begins with %.12q", name, content)
 		}
 	}
 }
