@@ -75,7 +75,7 @@ func (f *follower) run(ctx context.Context, denied error) {
 func (f *follower) awaitAccess(ctx context.Context, denied error) bool {
 	if reason := reasonOf(denied); f.isRefusal(reason) {
 		f.sink(event.Event{Seen: time.Now(), Kind: f.resource.Kind, Type: event.Unavailable, Reason: reason})
-		f.log.Warn("cannot watch, retrying every minute", "cause", denied, "lost", f.resource.Lost)
+		f.log.Warn("cannot watch, retrying every minute", "cause", denied)
 		for denied != nil {
 			if !sleep(ctx, recheck) {
 				return false

@@ -79,7 +79,7 @@ func TestOptionalResources(t *testing.T) {
 			"leases that may not be watched", event.KindLease,
 			map[string]int{"watch leases": 403},
 			"unavailable forbidden",
-			`heartbeats are only seen in node status`,
+			`cause="watch leases: `,
 		},
 		{
 			"a cluster of v1.20 without slices", event.KindEndpointSlice,
@@ -91,7 +91,7 @@ func TestOptionalResources(t *testing.T) {
 			"no endpoints", event.KindEndpoints,
 			map[string]int{"list endpoints": 403, "watch endpoints": 403},
 			"unavailable forbidden",
-			`manually managed Endpoints`,
+			`list and watch endpoints`,
 		},
 		{
 			"no leases of the control plane", event.KindControlPlaneLease,
@@ -103,7 +103,7 @@ func TestOptionalResources(t *testing.T) {
 			"Deployments that may not be listed", event.KindDeployment,
 			map[string]int{"list deployments": 403},
 			"unavailable forbidden",
-			`losses because a Deployment is scaled to zero`,
+			`cause="list deployments: `,
 		},
 		{
 			"an API server without StatefulSets", event.KindStatefulSet,

@@ -18,8 +18,6 @@ const (
 // Resource is a watched resource, in one namespace or in all namespaces.
 type Resource struct {
 	Kind event.Kind
-	// Lost describes what kubeflap cannot see without the resource.
-	Lost string
 
 	// name is the plural name of the resource in the API, object is its kind, and group is its API group, which is empty
 	// for the core group.
@@ -32,58 +30,25 @@ type Resource struct {
 // Resources returns the resources to watch in a namespace. If namespace is empty, it returns the resources to watch in
 // all namespaces, and the control-plane Leases. Nodes and their Leases are always included.
 func (c *Client) Resources(namespace string) []Resource {
-	const discovery = "discovery.k8s.io"
+	const discovery, apps = "discovery.k8s.io", "apps"
 	all := []Resource{
-		{Kind: event.KindNode, object: "Node", Lost: "the last known state of nodes is kept, and losses are not attributed to nodes"},
-		{
-			Kind: event.KindLease, object: "Lease", group: coordination, namespace: nodeLeases,
-			Lost: "heartbeats are only seen in node status reports, by default every 5 minutes",
-		},
-		{
-			Kind: event.KindPod, object: "Pod", namespace: namespace,
-			Lost: "the last known state of pods is kept, and causes are unknown",
-		},
-		{
-			Kind: event.KindService, object: "Service", namespace: namespace,
-			Lost: "the last known state of Services is kept",
-		},
-		{
-			Kind: event.KindEndpointSlice, object: "EndpointSlice", group: discovery, namespace: namespace,
-			Lost: "addresses are read from Endpoints, which contain at most 1,000 addresses each, and are not compared with EndpointSlices",
-		},
-		{
-			Kind: event.KindEndpoints, object: "Endpoints", namespace: namespace,
-			Lost: "manually managed Endpoints are not watched, so overwritten addresses and differences from EndpointSlices are not detected",
-		},
+		{Kind: event.KindNode, object: "Node"},
+		{Kind: event.KindLease, object: "Lease", group: coordination, namespace: nodeLeases},
+		{Kind: event.KindPod, object: "Pod", namespace: namespace},
+		{Kind: event.KindService, object: "Service", namespace: namespace},
+		{Kind: event.KindEndpointSlice, object: "EndpointSlice", group: discovery, namespace: namespace},
+		{Kind: event.KindEndpoints, object: "Endpoints", namespace: namespace},
+		{Kind: event.KindDeployment, object: "Deployment", group: apps, namespace: namespace},
+		{Kind: event.KindStatefulSet, object: "StatefulSet", group: apps, namespace: namespace},
 	}
-	all = append(all, optional(namespace)...)
+	if namespace == "" {
+		all = append(all, Resource{Kind: event.KindControlPlaneLease, object: "Lease", group: coordination, namespace: controlPlaneLeases})
+	}
 	for i := range all {
 		all[i].client, all[i].name = c, all[i].Kind.String()
 		if all[i].object == "Lease" {
 			all[i].name = "leases"
 		}
-	}
-	return all
-}
-
-// optional returns the resources that kubeflap can work without.
-func optional(namespace string) []Resource {
-	const apps = "apps"
-	all := []Resource{
-		{
-			Kind: event.KindDeployment, object: "Deployment", group: apps, namespace: namespace,
-			Lost: "losses because a Deployment is scaled to zero or updated can count as unplanned",
-		},
-		{
-			Kind: event.KindStatefulSet, object: "StatefulSet", group: apps, namespace: namespace,
-			Lost: "losses because a StatefulSet is scaled to zero or updated can count as unplanned",
-		},
-	}
-	if namespace == "" {
-		all = append(all, Resource{
-			Kind: event.KindControlPlaneLease, object: "Lease", group: coordination, namespace: controlPlaneLeases,
-			Lost: "the controller manager, an API server and etcd are harder to tell apart as the cause of an incident",
-		})
 	}
 	return all
 }
