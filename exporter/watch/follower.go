@@ -62,29 +62,24 @@ func newFollower(resource apiclient.Resource, w *Watcher) *follower {
 	return f
 }
 
-// run watches the resource until the context is canceled, whenever access is granted. The argument is the result of the
-// first check.
+// run watches the resource until the context is canceled, whenever access is granted. It checks a denied permission every
+// minute. The argument is the result of the first check.
 func (f *follower) run(ctx context.Context, denied error) {
-	for f.awaitAccess(ctx, denied) {
+	for ctx.Err() == nil {
+		if reason := reasonOf(denied); f.isRefusal(reason) {
+			f.sink(event.Event{Seen: time.Now(), Kind: f.resource.Kind, Type: event.Unavailable, Reason: reason})
+			f.log.Warn("cannot watch, retrying every minute", "cause", denied)
+			for denied != nil && sleep(ctx, recheck) {
+				denied = check(ctx, f.resource)
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			f.log.Info("can watch now")
+		}
 		f.follow(ctx)
 		denied = check(ctx, f.resource)
 	}
-}
-
-// awaitAccess checks a denied permission every minute until it is granted. It returns false if the context is canceled.
-func (f *follower) awaitAccess(ctx context.Context, denied error) bool {
-	if reason := reasonOf(denied); f.isRefusal(reason) {
-		f.sink(event.Event{Seen: time.Now(), Kind: f.resource.Kind, Type: event.Unavailable, Reason: reason})
-		f.log.Warn("cannot watch, retrying every minute", "cause", denied)
-		for denied != nil {
-			if !sleep(ctx, recheck) {
-				return false
-			}
-			denied = check(ctx, f.resource)
-		}
-		f.log.Info("can watch now")
-	}
-	return ctx.Err() == nil
 }
 
 // isRefusal reports whether the permission or the resource is missing. A 404 for a resource that was listed before is a
@@ -99,8 +94,13 @@ func (f *follower) isRefusal(reason event.Reason) bool {
 func (f *follower) follow(ctx context.Context) {
 	backoff := retries()
 	for {
-		resumed := f.version != ""
-		lived, err := f.listAndWatch(ctx)
+		resumed, lived, err := f.version != "", false, error(nil)
+		if !resumed {
+			err = f.list(ctx)
+		}
+		if err == nil {
+			lived, err = f.watch(ctx)
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -137,16 +137,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
-}
-
-// listAndWatch lists the resource if necessary, and watches it. For the results, see watch.
-func (f *follower) listAndWatch(ctx context.Context) (lived bool, err error) {
-	if f.version == "" {
-		if err := f.list(ctx); err != nil {
-			return false, err
-		}
-	}
-	return f.watch(ctx)
 }
 
 func (f *follower) list(ctx context.Context) (err error) {
