@@ -1,11 +1,6 @@
 package transition
 
-import (
-	"encoding/binary"
-	"hash/fnv"
-
-	"github.com/kubeflap/kubeflap/exporter/event"
-)
+import "github.com/kubeflap/kubeflap/exporter/event"
 
 // Trigger returns a number that identifies an API write by the UID and the version of the object. The version is a
 // resourceVersion or a time in the object. The number is the same in every kubeflap instance. It is 0 if the UID or the
@@ -14,8 +9,5 @@ func Trigger(id event.UID, version string) uint64 {
 	if id.IsZero() || version == "" {
 		return 0
 	}
-	h := fnv.New64a()
-	h.Write(id[:])
-	h.Write([]byte(version))
-	return binary.BigEndian.Uint64(h.Sum(nil)) | 1
+	return event.Hash(string(id[:])+version) | 1
 }
