@@ -1,7 +1,6 @@
 package watches
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -41,47 +40,17 @@ func (w *Watches) All(into []Watch) []Watch {
 	return into
 }
 
-// Unready returns the watches that prevent kubeflap from being ready. Either the resource is not listed yet, or the
-// watch has been broken for longer than unreadyAfter. Resources that could never be watched do not count, because
-// waiting does not help.
-func (w *Watches) Unready() (all []Watch) {
-	for _, k := range event.Kinds() {
-		s := &w.states[k]
-		if g, ok := w.ongoingGap(k); s.unlisted() || s.synced() && ok && w.now.Sub(g.From) > unreadyAfter {
-			all = append(all, w.read(k))
-		}
-	}
-	return all
-}
-
-// AllSynced reports whether this process has listed every resource that can be watched.
-func (w *Watches) AllSynced() bool {
-	return !slices.ContainsFunc(event.Kinds(), func(k event.Kind) bool { return w.states[k].unlisted() })
-}
-
-// unlisted reports whether this process must still list the resource.
-func (s *state) unlisted() bool { return !s.missing && (!s.synced() || s.restarted) }
-
-// Watched reports whether the current state of a resource's objects is known. The resource was listed, and its watch
-// works or has only just broken.
-func (w *Watches) Watched(k event.Kind) bool {
-	s := &w.states[k]
-	_, gap := w.ongoingGap(k)
-	return s.synced() && !s.missing && !gap && !w.cutOff
-}
-
 func (w *Watches) read(k event.Kind) Watch {
-	s := &w.states[k]
+	s := &w.all[k]
 	v := Watch{
 		Resource: k, Events: s.events, Relists: s.relists, Errors: s.errors,
-		Synced: !s.missing && !s.unlisted(), Up: s.up, LastEvent: s.lastEvent, Blind: s.blindAsOf(w.now),
+		Synced: s.status != missing && !s.unlisted(), Up: s.status == working, LastEvent: s.lastEvent, Blind: w.blind(s), Expected: true,
 	}
-	if g, ok := w.ongoingGap(k); ok || s.unlisted() {
-		v.Since, v.Reason = g.From, cmp.Or(s.reason, notListed)
+	if from, ok := w.ongoingGap(k); ok || s.unlisted() {
+		v.Since, v.Reason = from, s.lastGap().latest
 	}
-	if v.Expected = true; s.missing {
-		v.Unavailable = s.reason
-		v.Expected = s.reason != event.ReasonAbsent && !w.mayBeForbidden(k)
+	if s.status == missing {
+		v.Unavailable, v.Expected = s.lastGap().latest, !w.Absent(k) && !w.mayBeForbidden(k)
 	}
 	return v
 }
@@ -92,11 +61,94 @@ func (w *Watches) mayBeForbidden(k event.Kind) bool {
 	return (k == event.KindNode || k == event.KindLease) && !w.IsSynced(event.KindNode)
 }
 
-// blindAsOf returns the total time without a working watch. It excludes breaks due to a restart. An ongoing break that is
-// shorter than `tolerance` does not count. Otherwise, the total would decrease at the end of a short break.
-func (s *state) blindAsOf(t time.Time) time.Duration {
-	if s.downSince.IsZero() || t.Sub(s.downSince) < tolerance || s.restarted {
-		return s.blind
+// Unready returns the watches that prevent kubeflap from being ready. Either the resource is not listed yet, or the
+// watch has been broken for longer than unreadyAfter. Resources that could never be watched do not count, because
+// waiting does not help.
+func (w *Watches) Unready() (all []Watch) {
+	for _, k := range event.Kinds() {
+		s := &w.all[k]
+		if from, ok := w.ongoingGap(k); s.unlisted() || s.synced() && ok && w.now.Sub(from) > unreadyAfter {
+			all = append(all, w.read(k))
+		}
 	}
-	return s.blind + t.Sub(s.downSince)
+	return all
 }
+
+// AllSynced reports whether this process has listed every resource that can be watched.
+func (w *Watches) AllSynced() bool {
+	return !slices.ContainsFunc(event.Kinds(), func(k event.Kind) bool { return w.all[k].unlisted() })
+}
+
+// First reports whether e belongs to the first list of its resource. That list shows the initial state, not a change.
+func (w *Watches) First(e event.Event) bool { return isListed(e) && !w.IsSynced(e.Kind) }
+
+// Relisting reports whether e belongs to a later list of its resource.
+func (w *Watches) Relisting(e event.Event) bool { return isListed(e) && w.IsSynced(e.Kind) }
+
+func isListed(e event.Event) bool { return e.Type == event.Listed || e.IsInferred() }
+
+// IsSynced reports whether the first list of a resource is complete.
+func (w *Watches) IsSynced(k event.Kind) bool { return w.all[k].synced() }
+
+// SyncedAt returns the time at which the first list of a resource was complete.
+func (w *Watches) SyncedAt(k event.Kind) time.Time { return w.all[k].syncedAt }
+
+// Up reports whether the watch of a resource works.
+func (w *Watches) Up(k event.Kind) bool { return w.all[k].status == working }
+
+// IsCutOff reports whether a resource's watch is open but delivers no objects, because the API server cannot read from
+// etcd.
+func (w *Watches) IsCutOff(k event.Kind) bool { return w.all[k].status == cutOff }
+
+// AnyCutOff reports whether any watch is cut off.
+func (w *Watches) AnyCutOff() bool { return w.cutOff }
+
+// Missing reports whether a resource cannot be watched.
+func (w *Watches) Missing(k event.Kind) bool { return w.all[k].status == missing }
+
+// Absent reports whether a resource is absent from the cluster.
+func (w *Watches) Absent(k event.Kind) bool {
+	return w.Missing(k) && w.all[k].lastGap().latest == event.ReasonAbsent
+}
+
+// Watched reports whether the current state of a resource's objects is known. The resource was listed, and its watch
+// works or has only just broken.
+func (w *Watches) Watched(k event.Kind) bool {
+	_, gap := w.ongoingGap(k)
+	return w.IsSynced(k) && !w.Missing(k) && !gap && !w.cutOff
+}
+
+// BlindSince returns the time since which a listed resource has been without a working watch for longer than a time.
+// Shorter breaks hide little. ok is false if the watch works, or if the break is still shorter.
+func (w *Watches) BlindSince(k event.Kind, after time.Duration) (since time.Time, ok bool) {
+	since = w.DownSince(k).Add(after)
+	return since, !w.DownSince(k).IsZero() && !since.After(w.now)
+}
+
+// DownSince returns the time at which the watch broke. It is zero while the watch works and before the first list.
+func (w *Watches) DownSince(k event.Kind) time.Time {
+	if g := w.all[k].lastBreak(); g != nil && !w.Up(k) {
+		return g.From
+	}
+	return time.Time{}
+}
+
+// Live reports whether events arrive without delay. A restored watch first delivers all missed events at once, and
+// becomes live afterwards.
+func (w *Watches) Live(k event.Kind, t time.Time) bool {
+	return w.Up(k) && !t.Before(LiveFrom(w.all[k].resumed()))
+}
+
+// LiveFrom returns the time from which a watch is live if it was restored at `resumed`.
+func LiveFrom(resumed time.Time) time.Time { return resumed.Add(catchUp) }
+
+// NotBefore returns the earliest possible time of a change that kubeflap saw at `seen`.
+func (w *Watches) NotBefore(k event.Kind, seen time.Time) time.Time {
+	if g := w.all[k].lastBreak(); g != nil && !w.Live(k, seen) {
+		return g.From
+	}
+	return seen
+}
+
+// LaggingUntil returns the time until which a watch is assumed to lag behind the others, or zero if it never lagged.
+func (w *Watches) LaggingUntil(k event.Kind) time.Time { return w.lags.until[k] }
