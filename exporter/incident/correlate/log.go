@@ -38,15 +38,19 @@ func New(size int) *Log {
 	return l
 }
 
-// Restore takes over the silences that were observed before t, and the incidents that were ongoing. Call it before the
-// first transition.
+// Restore takes over the silences that were observed before t, and the incidents that were ongoing. If such an incident is
+// found again, it keeps its ID and its start. Call Restore before the first transition.
 func (l *Log) Restore(p ledger.Past, t time.Time) {
-	l.Reader.Restore(p, t)
 	l.Change(func() {
+		l.ledger.Silences.Restore(p.Past, t)
 		for _, o := range p.Ongoing {
+			r := l.ledger.Resume(o, t)
+			l.nodes.Expect(o.Nodes, r)
+			for _, x := range o.Outages {
+				l.services.named(x).earlier = r
+			}
 			for _, x := range o.Lost {
-				r := l.ledger.Begin(o.Subject, x.Time, x.Trigger)
-				l.ledger.Show(r) // it was reported
+				l.ledger.Show(r)
 				l.services.lose(r, x)
 			}
 		}

@@ -1,7 +1,6 @@
 package correlate
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -24,6 +23,8 @@ type service struct {
 	record *ledger.Record
 	outage time.Time
 	class  cause.Class
+	// The field earlier is the incident of an outage that was ongoing before kubeflap's observation, or nil.
+	earlier *ledger.Record
 	// The field gained is the number of ready addresses that the Service recently gained. gainedAt is the time of the
 	// newest gain.
 	gained   int
@@ -68,11 +69,11 @@ func (l *services) addressReady(x transition.Address, t time.Time) {
 // a foreign address, no incident may explain the outage.
 func (l *services) outageStarted(x transition.OutageStarted) {
 	s := l.named(x.Service)
-	switch subject, ok := l.EarlierSubject(x.FoundAt(), func(o ledger.Ongoing) bool { return slices.Contains(o.Outages, x.Service) }); {
+	switch {
 	case s.loss != nil && s.lossAt.Equal(x.Time):
 		s.record = s.loss.Root()
-	case ok:
-		s.record = l.Begin(subject, x.Time, x.Trigger)
+	case s.earlier != nil && !s.earlier.Root().HasEndedBy(x.FoundAt()):
+		s.record = s.earlier.Root()
 	default:
 		s.record = l.Begin(incident.ServiceSubject(x.Service, cause.Unknown), x.Time, x.Trigger)
 	}

@@ -57,7 +57,8 @@ func (l *services) sweep(t time.Time) {
 		}
 	}
 	for x, s := range l.lately {
-		if s.record == nil && s.lossAt.Before(old) && s.gainedAt.Before(old) {
+		isExpected := s.earlier != nil && !s.earlier.Root().Settled
+		if s.record == nil && !isExpected && s.lossAt.Before(old) && s.gainedAt.Before(old) {
 			delete(l.lately, x)
 		}
 	}

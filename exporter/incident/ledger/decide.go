@@ -44,7 +44,7 @@ func (l *Ledger) decide(r *Record) verdict.Decision {
 		return r.Decide()
 	case r.Settled && r.latest != nil:
 		return *r.latest
-	case r.latest != nil && !r.recovered.IsZero() && l.now.Sub(r.touched) > reviewFor:
+	case r.latest != nil && !r.isOpen() && l.now.Sub(r.touched) > reviewFor:
 		return *r.latest // what happens to other nodes meanwhile is considered when the incident ends for good
 	}
 	return r.weigh(l)

@@ -51,7 +51,6 @@ type Ledger struct {
 	shown  []*Record
 	// The flag changed is set if one of them may have changed since the last call of Reader.Notices.
 	changed bool
-	Earlier
 	// The list departed holds the final notices about incidents that were merged, dropped or revised.
 	departed []incident.Notice
 	// The timer reviews runs the reviews of the verdicts. The field reviewed is the time of the last one.
@@ -127,18 +126,21 @@ func (l *Ledger) ControlPlaneNear(began, t time.Time) (x incident.Subject, ok bo
 // Begin returns the active incident of a subject, or starts a new one. The parameter trigger identifies the API write
 // with which the failure began (see transition.Trigger).
 func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record {
-	if r := l.Find(x, t); r != nil {
-		r.join(trigger)
-		return r
+	r := l.Find(x, t)
+	if r == nil {
+		r = l.begin(x, newID(l.shown, x, t, trigger), t)
 	}
-	r := &Record{Facts: incident.NewFacts(x), id: newID(l.shown, x, t, trigger), Start: t}
-	l.resume(r, l.now)
+	r.join(trigger)
+	if !beginsHarmless(x.Cause) {
+		l.Show(r)
+	}
+	return r
+}
+
+func (l *Ledger) begin(x incident.Subject, id string, t time.Time) *Record {
+	r := &Record{Facts: incident.NewFacts(x), id: id, Start: t}
 	r.timer = NewTimer(x.Key(), func(t time.Time) { l.handleTimer(r, t) })
 	l.active[x.Key()] = r
-	if beginsHarmless(x.Cause) {
-		return r
-	}
-	l.Show(r)
 	return r
 }
 
@@ -161,7 +163,7 @@ func (l *Ledger) Merge(nodes []*Record, x incident.Subject, t time.Time) *Record
 		l.depart(r, incident.Merged, into)
 		l.shown = without(l.shown, r)
 		l.Settle(r)
-		l.Touch(into, r.recovered)
+		l.Touch(into, r.touched)
 	}
 	l.Touch(into, t)
 	return into
@@ -184,19 +186,15 @@ func (l *Ledger) Settle(r *Record) {
 	l.makeRoom()
 }
 
-// Touch records a change at t. It also checks whether the incident has recovered.
+// Touch records a change at t. If the incident has recovered, it ends some time later.
 func (l *Ledger) Touch(r *Record, t time.Time) {
 	r.changed, l.changed = true, true
 	if r.IsAboutNodes() && t.After(r.touched) {
-		r.touched = t
 		l.reviewAfter(t)
 	}
-	switch {
-	case r.isOpen():
-		r.recovered = time.Time{}
-	case t.After(r.recovered):
-		r.recovered = t
-		l.Timers.Schedule(&r.timer, t.Add(Quiet))
+	r.touched = incident.Later(r.touched, t)
+	if !r.isOpen() {
+		l.Timers.Schedule(&r.timer, r.touched.Add(Quiet))
 	}
 }
 
@@ -221,7 +219,7 @@ func (l *Ledger) OpenAddress(r *Record, x transition.AddressLost) {
 // do not count as resolved.
 func (l *Ledger) WithdrawIfEmpty(r *Record, t time.Time) {
 	if r.IsAboutNodes() && len(r.Silences) == 0 && r.Turned == 0 && r.Lost == 0 && !r.Ongoing() {
-		r.withdrawn, r.recovered = true, t
+		r.withdrawn, r.touched = true, t
 		r.Withdraw()
 		l.Settle(r)
 	}
@@ -270,7 +268,7 @@ func (l *Ledger) handleTimer(r *Record, t time.Time) {
 		}
 		return !r.Settled && !at.IsZero() && !at.After(t)
 	}
-	if !r.recovered.IsZero() && isDue(r.recovered.Add(Quiet)) {
+	if !r.isOpen() && isDue(r.touched.Add(Quiet)) {
 		l.Settle(r)
 	}
 	if isDue(r.harmfulAt()) {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// continuedWithin is the time after Restore in which an incident that was ongoing before must be found again.
+	// continuedWithin is the time after Resume in which an incident that was ongoing before must be found again.
 	continuedWithin = time.Minute
 	// maxLost limits the lost addresses of an incident in Past. If it has more, it may end too early after a restart.
 	maxLost = 1000
@@ -39,12 +39,6 @@ type Ongoing struct {
 	Lost []transition.AddressLost `json:"lost,omitempty"`
 }
 
-// Earlier holds the incidents that were ongoing before kubeflap's observation, and may be found until the given time.
-type Earlier struct {
-	until time.Time
-	all   []Ongoing
-}
-
 // Past returns what was known at t. Pass it to Restore.
 func (q *Reader) Past(t time.Time) Past {
 	l, unlock := q.at(t)
@@ -54,7 +48,7 @@ func (q *Reader) Past(t time.Time) Past {
 		if r.Settled || r.Start.After(t) {
 			continue
 		}
-		x := Ongoing{Subject: r.Subject, ID: r.id, Start: r.Start, Recovered: r.recovered}
+		x := Ongoing{Subject: r.Subject, ID: r.id, Start: r.Start, Recovered: r.recovered()}
 		for open := range r.Open {
 			if open.Track == incident.TrackOutage {
 				x.Outages = append(x.Outages, open.Service)
@@ -88,38 +82,12 @@ func (r *Record) stillLost(t time.Time) (all []transition.AddressLost) {
 	return all[:min(len(all), maxLost)]
 }
 
-// Restore takes over the silences that were observed before t. They are taken into account in the verdicts about later
-// incidents. If an incident that was ongoing is found again, it keeps its ID and its start. Call Restore before the first
-// transition.
-func (q *Reader) Restore(p Past, t time.Time) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.l.Silences.Restore(p.Past, t)
-	q.l.Earlier = Earlier{t.Add(continuedWithin), p.Ongoing}
-}
-
-// EarlierSubject returns the subject of an incident that was ongoing before kubeflap's observation and matches.
-func (q *Earlier) EarlierSubject(now time.Time, match func(Ongoing) bool) (subject incident.Subject, ok bool) {
-	if i := slices.IndexFunc(q.all, match); i >= 0 && !now.After(q.until) {
-		return q.all[i].Subject, true
-	}
-	return subject, false
-}
-
-// resume gives a new incident the ID and the start of the one that was ongoing before, if there was one. An incident of
-// several nodes may have become one of a single node.
-func (q *Earlier) resume(r *Record, now time.Time) {
-	for _, o := range q.all {
-		until := q.until
-		if !o.Recovered.IsZero() {
-			until = o.Recovered.Add(Quiet)
-		}
-		if (o.Subject.Key() == r.Key() || o.ID == r.id) && !now.After(until) {
-			r.id = o.ID
-			r.MoveStartBack(o.Start)
-			return
-		}
-	}
+// Resume returns an incident that was ongoing before kubeflap's observation, which begins at t. Until it is found again, it
+// is not reported. If it is not found in time, it ends.
+func (l *Ledger) Resume(o Ongoing, t time.Time) *Record {
+	r := l.begin(o.Subject, o.ID, o.Start)
+	l.Touch(r, cmp.Or(o.Recovered, t.Add(continuedWithin-Quiet)))
+	return r
 }
 
 // Forget removes those ended incidents for which drop returns true, of those that had ended by t. It does not count them

@@ -65,7 +65,7 @@ func (l *Ledger) outline(r *Record) incident.Incident {
 	if x.State.IsOpen() {
 		x.SetEnd(time.Time{}, l.now)
 	} else {
-		x.SetEnd(cmp.Or(r.recovered, l.now), l.now)
+		x.SetEnd(cmp.Or(r.recovered(), l.now), l.now)
 	}
 	return x
 }
@@ -170,7 +170,7 @@ func (q *Reader) Standings(t time.Time, s Standings) Standings {
 	}
 	counted := map[lostNode]bool{}
 	for _, r := range l.shown {
-		if r.withdrawn || r.state(l.now) == incident.StateResolved && l.now.Sub(r.recovered) > standsFor {
+		if r.withdrawn || r.state(l.now) == incident.StateResolved && l.now.Sub(r.touched) > standsFor {
 			continue
 		}
 		of := incident.Resolution{Scope: r.Scope(), Verdict: l.verdict(r)}
@@ -185,7 +185,7 @@ func (q *Reader) Standings(t time.Time, s Standings) Standings {
 			s.OfServices = append(s.OfServices, ServiceVerdict{service, of.Verdict})
 		}
 		names, more := r.LostNodes()
-		if len(names) == 0 || !r.recovered.IsZero() && l.now.Sub(r.recovered) > nodesStandFor {
+		if len(names) == 0 || !r.isOpen() && l.now.Sub(r.touched) > nodesStandFor {
 			continue
 		}
 		for _, name := range names {

@@ -29,8 +29,6 @@ type Record struct {
 	also []string
 	// Start is the time at which the incident began.
 	Start time.Time
-	// The field recovered is the time by which everything had recovered, or zero.
-	recovered time.Time
 	// Shown is set if the incident is reported. It is not set as long as the incident has caused no harm, for example
 	// during a rollout. Settled is set if the incident has ended for good. Later changes belong to another incident.
 	Shown, Settled bool
@@ -43,8 +41,8 @@ type Record struct {
 	// The flag withdrawn is set if the incident did not really happen: the heartbeats were on time, but the watch
 	// delivered them late.
 	withdrawn bool
-	// The field touched is the time of the last change of a node incident. The field latest is the decision at its last
-	// review, or nil.
+	// The field touched is the time of the last change. The field latest is the decision at the last review of a node
+	// incident, or nil.
 	touched time.Time
 	latest  *verdict.Decision
 	// The flag changed is set if the incident may have changed since the last call of Reader.Notices, so that this call,
@@ -78,6 +76,14 @@ func (r *Record) MoveStartBack(t time.Time) {
 }
 
 func (r *Record) isOpen() bool { return len(r.Open) > 0 }
+
+// recovered returns the time by which everything had recovered, or zero.
+func (r *Record) recovered() time.Time {
+	if r.isOpen() {
+		return time.Time{}
+	}
+	return r.touched
+}
 
 func (r *Record) state(t time.Time) incident.State {
 	switch {
@@ -115,7 +121,7 @@ func (r *Record) HasEndedBy(t time.Time) bool {
 
 // WasQuietUntil reports whether the incident has recovered, and nothing has happened since for longer than Quiet.
 func (r *Record) WasQuietUntil(t time.Time) bool {
-	return !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
+	return !r.touched.IsZero() && !r.isOpen() && t.Sub(r.touched) > Quiet
 }
 
 // newID returns the ID of an incident that begins with the given API write. It needs no escaping in a URL. All replicas

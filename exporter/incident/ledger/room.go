@@ -27,7 +27,7 @@ func (l *Ledger) makeRoom() {
 	for ; ended > l.size; ended-- {
 		r := l.shown[slices.IndexFunc(l.shown, isOver)]
 		l.shown = without(l.shown, r)
-		l.displaced.Displace(r.recovered)
+		l.displaced.Displace(r.recovered())
 		l.depart(r, incident.Ended, nil)
 	}
 }

@@ -75,15 +75,14 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Settings.Undisturbed()
 	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
 	if r := n.current(t); r != nil {
+		n.join(l, r)
 		if n.isOpenIn(r) || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
 			return r
 		}
 		n.record = nil // the node had recovered, and its new loss belongs to a grace-period incident
 	}
 	s := incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
-	switch earlier, wasLost := l.EarlierSubject(t, func(o ledger.Ongoing) bool { return slices.Contains(o.Nodes, n.name) }); {
-	case x.Found && wasLost:
-		s = earlier
+	switch {
 	case x.InTime():
 		s.Kind, s.Name = incident.KindControllerManager, "kube-controller-manager"
 	case short:
@@ -99,9 +98,21 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 // begin assigns the node to a new incident, or to the ongoing incident of the subject.
 func (n *node) begin(l *Nodes, s incident.Subject, t time.Time, trigger uint64) *ledger.Record {
 	n.record = l.Begin(s, t, trigger)
-	n.record.AddNode(n.name)
-	n.record.KnownNodes = max(n.record.KnownNodes, l.count())
+	n.join(l, n.record)
 	return n.record
+}
+
+func (n *node) join(l *Nodes, r *ledger.Record) {
+	l.Show(r)
+	r.AddNode(n.name)
+	r.KnownNodes = max(r.KnownNodes, l.count())
+}
+
+// Expect says that nodes belonged to an incident before kubeflap's observation.
+func (l *Nodes) Expect(nodes []string, r *ledger.Record) {
+	for _, name := range nodes {
+		l.named(name).record = r
+	}
 }
 
 // recordOfReport returns the incident of a node whose kubelet restarted or reported it as not ready. If there is none, the
