@@ -10,14 +10,12 @@ import (
 // Open identifies something that has not recovered, by the row of the timeline that shows it.
 type Open struct {
 	Track Track
-	// Service is the affected Service. Of nodes and of objects, it holds only the name.
+	// Service is the affected Service. Of nodes, it holds only the name.
 	Service transition.Service
-	// Address is only set for addresses.
+	// Address is only set for addresses, and Object for an object that somebody has written.
 	Address event.UID
+	Object  string
 }
-
-// trackWithdrawn has no row in the timeline.
-const trackWithdrawn Track = "withdrawn"
 
 // Silent identifies a node that sends no heartbeats.
 func Silent(node string) Open {
@@ -30,7 +28,9 @@ func NotReady(node string) Open {
 }
 
 // OpenAddress identifies an address that its Service lists as not ready.
-func OpenAddress(x transition.Address) Open { return Open{TrackAddress, x.Service, x.ID} }
+func OpenAddress(x transition.Address) Open {
+	return Open{Track: TrackAddress, Service: x.Service, Address: x.ID}
+}
 
 // OpenOutage identifies a Service without a ready address.
 func OpenOutage(x transition.Service) Open { return Open{Track: TrackOutage, Service: x} }
@@ -44,31 +44,25 @@ func OpenRemoval(x transition.Service) Open { return Open{Track: TrackAddress, S
 
 // OpenForeign identifies an EndpointSlice or Endpoints that contain foreign addresses although the Service has a selector,
 // or Endpoints from which somebody withdrew pod addresses.
-func OpenForeign(object string, withdrawn bool) Open {
+func OpenForeign(x transition.Service, object string, withdrawn bool) Open {
 	track := TrackForeign
 	if withdrawn {
-		track = trackWithdrawn
+		track = TrackAddress
 	}
-	return Open{Track: track, Service: transition.Service{Name: object}}
+	return Open{Track: track, Service: x, Object: object}
 }
 
-// OpenSet maps everything that has not recovered to its interval on the timeline. It is nil if the timeline shows none.
+// OpenSet maps everything that has not recovered to its interval on the timeline.
 type OpenSet map[Open]*Span
 
 // Has reports whether anything on a track has not recovered.
 func (o OpenSet) Has(track Track) bool {
-	_, has := o.On(track)
-	return has
-}
-
-// On returns the interval of something on a track that has not recovered. ok is false if there is nothing.
-func (o OpenSet) On(track Track) (s *Span, ok bool) {
-	for x, s := range o {
+	for x := range o {
 		if x.Track == track {
-			return s, true
+			return true
 		}
 	}
-	return nil, false
+	return false
 }
 
 // FirstLost returns when the first of the addresses that are not ready was lost. It returns zero if all are ready.

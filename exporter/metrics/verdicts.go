@@ -13,10 +13,10 @@ func verdictRows() []row {
 	standing := kind[ledger.Standing]{"incident", func(now *snapshot) []ledger.Standing { return now.standings.Incidents }, func(to *Scrape, x *ledger.Standing) {
 		to.startObject(time.Time{}, x.ID)
 	}}
-	node := kind[ledger.NodeVerdict]{"node verdict", func(now *snapshot) []ledger.NodeVerdict { return now.standings.OfNodes }, func(to *Scrape, x *ledger.NodeVerdict) {
-		to.startObject(time.Time{}, x.Node)
+	node := kind[ledger.Affected]{"node verdict", func(now *snapshot) []ledger.Affected { return now.standings.OfNodes }, func(to *Scrape, x *ledger.Affected) {
+		to.startObject(time.Time{}, x.Name)
 	}}
-	service := kind[ledger.ServiceVerdict]{"service verdict", func(now *snapshot) []ledger.ServiceVerdict { return now.standings.OfServices }, func(to *Scrape, x *ledger.ServiceVerdict) {
+	service := kind[ledger.Affected]{"service verdict", func(now *snapshot) []ledger.Affected { return now.standings.OfServices }, func(to *Scrape, x *ledger.Affected) {
 		to.startObject(time.Time{}, x.Namespace, x.Name)
 	}}
 	return []row{
@@ -51,10 +51,10 @@ func verdictRows() []row {
 			}),
 		node.row(gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
 			"per Node and verdict, until 10 minutes after the incident", "node", "verdict"),
-			func(to *Scrape, x *ledger.NodeVerdict) { to.sample(1, x.Verdict.String()) }),
+			func(to *Scrape, x *ledger.Affected) { to.sample(1, x.Verdict.String()) }),
 		service.row(gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
 			"per Service and verdict, until 10 minutes after the incident", "namespace", "service", "verdict"),
-			func(to *Scrape, x *ledger.ServiceVerdict) { to.sample(1, x.Verdict.String()) }),
+			func(to *Scrape, x *ledger.Affected) { to.sample(1, x.Verdict.String()) }),
 	}
 }
 

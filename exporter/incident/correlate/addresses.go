@@ -16,14 +16,12 @@ import (
 // simulated client: the client puts the address back while the pod's container is still being replaced.
 type address struct {
 	record *ledger.Record
-	// The flag away is set while the lost address is missing from the Service, but may return.
-	away bool
 	// The field losses is the number of times that this address was lost during the incident.
 	losses int32
 	// The field changed is the time of the last recorded change of the address.
 	changed time.Time
-	// The field span is the interval on the timeline while `away` is set.
-	span *incident.Span
+	// The field away is the interval on the timeline while the lost address is missing from the Service, but may return.
+	away *incident.Span
 	// The field readds counts the stale re-adds until the address is lost. moveReadds then moves them to the incident.
 	// The field readded is the time of the first stale re-add.
 	readds  advice.Windows
@@ -86,7 +84,7 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 // takeOut records whether the incident waits until the address is ready again. An incident waits for an address that
 // the Service still lists. It does not wait for a removed address, which may never come back.
 func (l *services) takeOut(r *ledger.Record, a *address, x transition.AddressLost) {
-	a.span = a.span.Close(x.Time)
+	a.away = a.away.Close(x.Time)
 	switch {
 	case x.Cause.EndsPod(), x.Vanished:
 		return
@@ -95,7 +93,7 @@ func (l *services) takeOut(r *ledger.Record, a *address, x transition.AddressLos
 	case x.Cause == cause.ContainerExit:
 		return
 	default:
-		a.away, a.span = true, r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
+		a.away = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
 	}
 	if !r.Shown && r.Cause == cause.ServiceChanged {
 		l.judgeLater(x.Service, r)
@@ -110,20 +108,20 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 		return
 	}
 	a.changed = t
-	if !a.away && !a.waits(key) {
+	if a.away == nil && !a.waits(key) {
 		return
 	}
 	r := a.record.Root()
-	if a.away && r.WasQuietUntil(t) {
-		a.away = false // nobody waited for the address, and the incident has ended without it
+	if a.away != nil && r.WasQuietUntil(t) {
+		a.away = nil // nobody waited for the address, and the incident has ended without it
 		return
 	}
 	r.Bounces++
 	r.EffectOn(x.Service).Bounces++
-	if a.away && !r.Shown && r.Cause == cause.ServiceChanged {
+	if a.away != nil && !r.Shown && r.Cause == cause.ServiceChanged {
 		l.Show(r)
 	}
-	a.away, a.span = false, a.span.Close(t)
+	a.away = a.away.Close(t)
 	r.Recovers(key, t)
 	l.Note(r, incident.Entry{Kind: incident.AddressReturned, Time: t, Service: x.Service})
 }

@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -40,16 +41,11 @@ func (l writers) foreignAddresses(x transition.ForeignAddresses) {
 	kind, who := incident.ForeignAddresses, x.Object+" has addresses from an unexpected writer"
 	if x.Withdrawn {
 		kind, who = incident.AddressesWithdrawn, x.Object+": ready pod addresses were removed, but not by a Kubernetes controller"
-		r.Open[incident.OpenForeign(x.Object, true)], r.Withdrawn = nil, true
-	} else {
-		span, ok := r.Open.On(incident.TrackForeign) // all objects share it
-		if !ok {
-			span = r.Timeline.Begin(incident.TrackForeign, x.Namespace+"/"+x.Name, x.Time)
-		}
-		r.Open[incident.OpenForeign(x.Object, false)], r.Foreign = span, true
 	}
-	if r.Who == "" {
-		r.Who = who
+	r.Foreign, r.Withdrawn = r.Foreign || !x.Withdrawn, r.Withdrawn || x.Withdrawn
+	r.Who = cmp.Or(r.Who, who)
+	if open := incident.OpenForeign(x.Service, x.Object, x.Withdrawn); r.Open[open] == nil {
+		r.Fails(open, x.Time)
 	}
 	l.Note(r, incident.Entry{Kind: kind, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
 }
@@ -57,17 +53,11 @@ func (l writers) foreignAddresses(x transition.ForeignAddresses) {
 // foreignEnded records that an object contains no foreign addresses any more, or that withdrawn addresses are back or no
 // longer expected.
 func (l writers) foreignEnded(x transition.ForeignAddressesEnded) {
-	r, open := l.Find(foreignWriter(x.Service), x.Time), incident.OpenForeign(x.Object, x.Withdrawn)
-	if r == nil {
+	r, open := l.Find(foreignWriter(x.Service), x.Time), incident.OpenForeign(x.Service, x.Object, x.Withdrawn)
+	if r == nil || r.Open[open] == nil {
 		return
 	}
-	span, is := r.Open[open]
-	if !is {
-		return
-	}
-	if delete(r.Open, open); !r.Open.Has(incident.TrackForeign) {
-		span.Close(x.Time)
-	}
+	r.Recovers(open, x.Time)
 	kind := incident.ForeignEnded
 	if x.Withdrawn {
 		kind = incident.WithdrawnReturned

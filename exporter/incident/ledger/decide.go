@@ -34,7 +34,7 @@ func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
 	}
 }
 
-// decide returns the current decision about an incident. After a node incident has ended for good, only revisit and
+// decide returns the current decision about an incident. After a node incident has ended for good, only review and
 // Explain change this decision.
 func (l *Ledger) decide(r *Record) verdict.Decision {
 	switch {
@@ -77,7 +77,8 @@ func (l *Ledger) graceFacts() advice.GracePeriod {
 	return g
 }
 
-// review updates the verdicts of node incidents that have changed recently.
+// review updates the verdicts of node incidents that have changed recently. It also reconsiders final verdicts, because later
+// silences of other nodes may provide more evidence.
 func (l *Ledger) review(t time.Time) {
 	l.reviewed = t
 	nodes := 0
@@ -85,20 +86,23 @@ func (l *Ledger) review(t time.Time) {
 		nodes = max(nodes, r.KnownNodes)
 	}
 	f := l.NodeLoss(nil, nodes)
-	l.InTurn(judge.SuccessiveSilences(f), l.now)
+	inTurn := judge.SuccessiveSilences(f)
+	l.InTurn(inTurn, l.now)
 	reviewed, again := 0, false
 	for _, r := range slices.Backward(l.shown) {
-		if !r.IsAboutNodes() || r.Settled || r.withdrawn || t.Sub(r.touched) > reviewFor {
+		if !r.isInDoubt(t, len(inTurn) > 0) {
 			continue
 		}
 		if reviewed++; reviewed > maxReviewed {
 			break
 		}
 		f.Silences = r.Silences
-		l.revise(r, judge.OfNodes(f))
-		again = true
+		d := judge.OfNodes(f)
+		if !r.Settled || d.Verdict == verdict.SharedPath || r.latest.Verdict == verdict.Undecided && d.Verdict != verdict.Undecided {
+			l.revise(r, d)
+		}
+		again = again || !r.Settled
 	}
-	l.revisit(f, t)
 	l.judgeShort(f.Late)
 	if again {
 		l.Timers.Schedule(&l.reviews, t.Add(reviewEvery))
@@ -140,24 +144,19 @@ func (l *Ledger) judgeShort(late silence.List) {
 	}
 }
 
-// revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It considers
-// only undecided verdicts and, if nodes fell silent one after another, verdicts that blame a single node.
-func (l *Ledger) revisit(f *judge.NodeLoss, t time.Time) {
-	revisited := 0
-	for _, r := range slices.Backward(l.shown) {
-		n := len(r.Silences)
-		if n == 0 || !r.Settled || r.latest == nil || r.withdrawn || r.Silences[n-1].Began.Before(t.Add(-time.Hour)) {
-			continue
-		}
-		open := r.latest.Verdict == verdict.Undecided
-		if revisited++; revisited > maxReviewed || !open && (r.latest.Verdict != verdict.Node || judge.SuccessiveSilences(f) == nil) {
-			continue
-		}
-		f.Silences = r.Silences
-		if d := judge.OfNodes(f); d.Verdict == verdict.SharedPath || open && d.Verdict != verdict.Undecided {
-			l.revise(r, d)
-		}
+// isInDoubt reports whether a review at t may change the verdict. Of the final ones, these are undecided verdicts of the last
+// hour and, if nodes fell silent one after another, verdicts that blame a single node.
+func (r *Record) isInDoubt(t time.Time, inTurn bool) bool {
+	n := len(r.Silences)
+	switch {
+	case !r.IsAboutNodes() || r.withdrawn:
+		return false
+	case !r.Settled:
+		return t.Sub(r.touched) <= reviewFor
+	case n == 0 || r.latest == nil || r.Silences[n-1].Began.Before(t.Add(-time.Hour)):
+		return false
 	}
+	return r.latest.Verdict == verdict.Undecided || inTurn && r.latest.Verdict == verdict.Node
 }
 
 // Explain adds an explanation for a silence to its incident, which may have ended, and reconsiders the verdict. The silence is

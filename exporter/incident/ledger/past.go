@@ -72,7 +72,7 @@ func (r *Record) stillLost(t time.Time) (all []transition.AddressLost) {
 		return nil
 	}
 	for _, s := range r.Open {
-		if s != nil && s.Loss != nil && !s.Loss.Time.After(t) {
+		if s.Loss != nil && !s.Loss.Time.After(t) {
 			all = append(all, *s.Loss)
 		}
 	}

@@ -115,8 +115,8 @@ type Standings struct {
 	// Incidents holds the ongoing and the recently resolved incidents. OfNodes and OfServices hold the distinct
 	// verdicts on their nodes and Services, sorted by name and verdict.
 	Incidents  []Standing
-	OfNodes    []NodeVerdict
-	OfServices []ServiceVerdict
+	OfNodes    []Affected
+	OfServices []Affected
 	// Nodes counts the nodes that were silent for longer than the grace period, or turned Unknown, in ongoing and just
 	// recovered incidents.
 	Nodes map[incident.Resolution]int
@@ -136,24 +136,10 @@ type Standing struct {
 	State                  incident.State
 }
 
-// NodeVerdict is the verdict of an incident of a node.
-type NodeVerdict struct {
-	Node    string
-	Verdict verdict.Verdict
-}
-
-func (a NodeVerdict) compare(b NodeVerdict) int {
-	return cmp.Or(strings.Compare(a.Node, b.Node), cmp.Compare(a.Verdict, b.Verdict))
-}
-
-// ServiceVerdict is the verdict of an incident that affects a Service.
-type ServiceVerdict struct {
+// Affected is the verdict of an incident that affects a Service, or a node, which has no namespace.
+type Affected struct {
 	transition.Service
 	Verdict verdict.Verdict
-}
-
-func (a ServiceVerdict) compare(b ServiceVerdict) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), cmp.Compare(a.Verdict, b.Verdict))
 }
 
 // Standings returns what the metrics show as of t. It reuses the memory of an earlier result.
@@ -178,11 +164,11 @@ func (q *Reader) Standings(t time.Time, s Standings) Standings {
 		nodes, services := r.Touched()
 		for _, node := range nodes {
 			if of.Scope.HasNodes() {
-				s.OfNodes = append(s.OfNodes, NodeVerdict{node, of.Verdict})
+				s.OfNodes = append(s.OfNodes, Affected{transition.Service{Name: node}, of.Verdict})
 			}
 		}
 		for _, service := range services {
-			s.OfServices = append(s.OfServices, ServiceVerdict{service, of.Verdict})
+			s.OfServices = append(s.OfServices, Affected{service, of.Verdict})
 		}
 		names, more := r.LostNodes()
 		if len(names) == 0 || !r.isOpen() && l.now.Sub(r.touched) > nodesStandFor {
@@ -197,12 +183,14 @@ func (q *Reader) Standings(t time.Time, s Standings) Standings {
 		s.Nodes[of] += more
 	}
 	s.Silences = l.Silences.Starts(l.now) // graceFacts has asked for the current verdicts
-	s.OfNodes, s.OfServices = distinct(s.OfNodes, NodeVerdict.compare), distinct(s.OfServices, ServiceVerdict.compare)
+	s.OfNodes, s.OfServices = distinct(s.OfNodes), distinct(s.OfServices)
 	return s
 }
 
-func distinct[T comparable](all []T, compare func(a, b T) int) []T {
-	slices.SortFunc(all, compare)
+func distinct(all []Affected) []Affected {
+	slices.SortFunc(all, func(a, b Affected) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), cmp.Compare(a.Verdict, b.Verdict))
+	})
 	return slices.Compact(all)
 }
 
