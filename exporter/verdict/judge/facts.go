@@ -122,8 +122,7 @@ const noSilence = "no node fell silent"
 // heartbeat was due. It can therefore be later than the last heartbeat.
 func announced(w *weighing) fact {
 	n, all := w.own.Count(func(s *silence.Silence) bool { return s.Announced != "" }), len(w.own)
-	after := w.own.Count(func(s *silence.Silence) bool { return s.AnnouncedAfter })
-	moment := "after the last heartbeat, and before the next one was due"
+	moment := "before the silence"
 	switch doubt := w.announcementDoubt(); {
 	case all == 0:
 		return fact{no, noSilence}
@@ -137,9 +136,7 @@ func announced(w *weighing) fact {
 		return fact{no, fmt.Sprintf("a taint, deletion, condition or cordon announced only %d of %d departures", n, all)}
 	case w.own.Any(isUnseen):
 		moment = "more than a grace period before Ready turned Unknown"
-	case after == 0:
-		moment = "before the silence"
-	case after < all:
+	case w.own.Any(func(s *silence.Silence) bool { return s.AnnouncedAfter }):
 		moment = "before the next heartbeat was due"
 	}
 	return fact{yes, fmt.Sprintf("the departure of %s was announced by %s %s", w.own.Nodes(), w.own[0].Announced, moment)}

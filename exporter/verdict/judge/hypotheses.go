@@ -110,9 +110,6 @@ func weigh(f *NodeLoss) *weighing {
 func weighAll(f *NodeLoss) *weighing {
 	w := weigh(f)
 	if w.shared = w.answer(onSharedPath); w.shared.is == yes {
-		if w.grouped.is == yes {
-			w.shared.how += w.otherGroupsText()
-		}
 		w.shared.how += w.pathText()
 	}
 	return w

@@ -5,15 +5,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// maxGroups limits the groups that otherGroupsText describes, and the label values that commonText names.
-const maxGroups = 3
+// maxValues limits the label values that commonText names.
+const maxValues = 3
 
 // commonText describes labels that all silent nodes share and other nodes lack: the rarest label, or a few values of
 // one label that exactly the silent nodes have, such as two zones.
@@ -24,7 +23,7 @@ func commonText(silent silence.List, nodes int) string {
 		switch n := len(values); {
 		case n == 1 && l.Nodes < best.Nodes:
 			best = l
-		case several == "" && n > 1 && n <= maxGroups && 2*n <= len(silent) && all == len(silent) && all < nodes:
+		case several == "" && n > 1 && n <= maxValues && 2*n <= len(silent) && all == len(silent) && all < nodes:
 			// A label with a different value on each node would fit any set of nodes.
 			several = strings.Join(values, " and ")
 		}
@@ -58,29 +57,6 @@ func valuesOf(key string, silent silence.List) (values []string, nodes int) {
 		}
 	}
 	return slices.Sorted(maps.Keys(have)), nodes
-}
-
-// otherGroupsText describes other groups of the incident's nodes that fell silent together. These groups fell silent
-// earlier or later than the largest group.
-func (w *weighing) otherGroupsText() (text string) {
-	rest, group := silence.ByBegan(w.own.Filter(w.isGroupable)), w.group
-	for range maxGroups {
-		rest = rest.Filter(func(s *silence.Silence) bool {
-			return !slices.ContainsFunc(group, func(x *silence.Silence) bool { return x.Node == s.Node })
-		})
-		group = silence.LargestGroup(rest, rest, w.Interval)
-		if len(group) < 2 {
-			break
-		}
-		if holds, _ := w.oneCause(group, w.pathFailed); holds == yes {
-			after, order := group[0].Began.Sub(w.group[0].Began), "later"
-			if after < 0 {
-				after, order = -after, "earlier"
-			}
-			text += fmt.Sprintf("; %d others fell silent %s %s%s", len(group), phrase.Duration(after.Round(time.Second)), order, commonText(group, w.Nodes))
-		}
-	}
-	return text
 }
 
 // upgradeText describes a kubelet upgrade that may have caused silences to begin together. The text is empty if there

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -11,8 +10,10 @@ import (
 // ownRates holds how often nodes fall silent by themselves. Weak nodes do so once or more per hour. Silences that nodes have
 // in common do not count: otherwise a path that fails again and again would look like chance.
 type ownRates struct {
-	// healthy is the rate of all nodes together that have not fallen silent by themselves, according to the day before.
-	healthy float64
+	// healthy is how often nodes fall silent by themselves for the first time, according to the day before. newcomers is the
+	// number of those that did so in the last hour.
+	healthy   float64
+	newcomers int
 	// observed is the observed part of the last hour, in hours. It is at least a quarter.
 	observed float64
 	nodes    map[string]ownRate
@@ -20,8 +21,8 @@ type ownRates struct {
 	lasted []time.Duration
 }
 
-// ownRate is how often a node falls silent by itself per hour, and did so in the last hour. isNew is set if it had not done
-// so before.
+// ownRate is how often a node falls silent by itself per hour, and did so in the last hour. isNew is set if it had not done so
+// before.
 type ownRate struct {
 	perHour float64
 	lately  int
@@ -32,8 +33,8 @@ type ownRate struct {
 // and, by the verdicts about them, in the day before.
 func (f *NodeLoss) measureRates() *ownRates {
 	observed := max(f.Observed, f.Interval).Hours()
-	x := &ownRates{0, min(max(observed, 0.25), 1), map[string]ownRate{}, nil}
-	before, total := map[string]float64{}, 0
+	x := &ownRates{observed: min(max(observed, 0.25), 1), nodes: map[string]ownRate{}}
+	before := map[string]float64{}
 	for _, s := range f.Day {
 		if !f.inLastHour(s) && !s.Found.Is && !s.Explained() && s.IsOwn() {
 			before[s.Node]++
@@ -44,18 +45,18 @@ func (f *NodeLoss) measureRates() *ownRates {
 	f.eachAlone(func(s *silence.Silence) {
 		r := x.nodes[s.Node]
 		r.lately++
-		total++
 		x.nodes[s.Node] = r
 		x.noteEnd(s)
 	})
 	for name, r := range x.nodes {
 		n := float64(r.lately)
-		r.isNew = before[name] == 0
+		if r.isNew = before[name] == 0; r.isNew {
+			x.newcomers++
+		}
 		r.perHour = max(n/x.observed, (n+before[name])/observed)
 		x.nodes[name] = r
 	}
 	x.healthy = max(f.perHour(0), float64(len(before))/observed)
-	x.addCoincidences(2*f.Interval.Hours(), float64(total)/x.observed)
 	return x
 }
 
@@ -75,19 +76,6 @@ func (x *ownRates) endsWithin(within, lasted time.Duration) float64 {
 		}
 	}
 	return ends / float64(len(x.lasted)+1)
-}
-
-// addCoincidences adds the silences that began by chance near those of others, which are not counted. It raises all rates
-// by the same factor, which is at most e: if the sum of all rates is higher, few silences are alone.
-func (x *ownRates) addCoincidences(window, alone float64) {
-	near := 0.0
-	for range 4 {
-		near = min(1, window*alone*math.Exp(near))
-	}
-	for name, r := range x.nodes {
-		r.perHour *= math.Exp(near)
-		x.nodes[name] = r
-	}
 }
 
 // eachAlone calls a function for each silence of the last hour that began more than one heartbeat interval before and after
@@ -112,13 +100,17 @@ func (f *NodeLoss) eachAlone(do func(*silence.Silence)) {
 // or of all. weak is the number of nodes that also fall silent by themselves.
 func (f *NodeLoss) chanceOf(group silence.List) (p float64, weak int) {
 	x, own := f.cluster.rates(), []float64{0} // healthy nodes
+	newcomers := x.newcomers
 	for _, s := range group {
 		if r, known := x.nodes[s.Node]; known {
 			own = append(own, r.perHour)
 		}
+		if x.nodes[s.Node].isNew {
+			newcomers--
+		}
 	}
 	weak, p = len(own)-1, 1
-	healthy := max(x.healthy, x.newcomersWithout(group)/x.observed)
+	healthy := max(x.healthy, float64(newcomers)/x.observed)
 	slices.Sort(own)
 	for i, rate := range own {
 		together, lately := x.atMost(rate)
@@ -127,22 +119,6 @@ func (f *NodeLoss) chanceOf(group silence.List) (p float64, weak int) {
 		}
 	}
 	return p, weak
-}
-
-// newcomersWithout returns the number of nodes that fell silent by themselves for the first time in the last hour, without
-// those of a group.
-func (x *ownRates) newcomersWithout(group silence.List) (n float64) {
-	for _, r := range x.nodes {
-		if r.isNew {
-			n++
-		}
-	}
-	for _, s := range group {
-		if x.nodes[s.Node].isNew {
-			n--
-		}
-	}
-	return n
 }
 
 // atMost returns the sum of the rates of nodes that are at most as weak as the given rate, and the number of their own

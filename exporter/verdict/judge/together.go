@@ -134,7 +134,11 @@ func (w *weighing) groupText() string {
 		text += " and came back within " + phrase.Duration(max(apart, time.Second))
 	}
 	if text += w.grouped.how; w.grouped.is == yes && !mixed { // the labels of late nodes are unknown
-		text += commonText(w.group, w.Nodes)
+		all := slices.Concat(w.group, w.own.Filter(w.isGroupable)).OfEachNode()
+		if others := len(all) - len(w.group); others > 0 {
+			text += fmt.Sprintf("; %d others fell silent earlier or later", others)
+		}
+		text += commonText(all, w.Nodes)
 	}
 	return text
 }
