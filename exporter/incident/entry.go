@@ -49,12 +49,8 @@ func LeaseStopped(name string, since time.Time) Entry {
 // Entries holds the first and the last evidence entries of an incident.
 type Entries struct{ bounded[*Entry] }
 
-const (
-	// batchWithin is the maximum time between two entries that are combined. A new entry can be combined only with one
-	// of the newest maxLookBack entries.
-	batchWithin = 15 * time.Second
-	maxLookBack = 8
-)
+// batchWithin is the maximum time between two entries that are combined.
+const batchWithin = 15 * time.Second
 
 // Add adds an entry, or combines it with an earlier entry of the same kind. For example, thirty pods of a node become
 // one entry.
@@ -63,10 +59,7 @@ func (l *Entries) Add(e Entry) {
 	if e.until.IsZero() {
 		e.until = e.Time
 	}
-	if l.has(&e) {
-		return
-	}
-	for _, x := range l.newest(maxLookBack) {
+	for x := range l.newestFirst {
 		if e.ofService() && x.Service == e.Service && x.Kind == opposites[e.Kind] {
 			break
 		}
@@ -76,21 +69,6 @@ func (l *Entries) Add(e Entry) {
 		}
 	}
 	l.add(&e, firstEntries, lastEntries)
-}
-
-// ofCluster holds the kinds of entries that all incidents of nodes have.
-var ofCluster = []EntryKind{APIServerStopped, LeaderLate, LeaderChanged, LeasesRead, WatchBroke, WatchWorks}
-
-// has reports whether the list already contains e. It checks only entries that all incidents of nodes have, because two
-// of them can become one.
-func (l *Entries) has(e *Entry) bool {
-	if !slices.Contains(ofCluster, e.Kind) {
-		return false
-	}
-	return slices.ContainsFunc(l.all(), func(x *Entry) bool {
-		_, named := x.names[e.Name]
-		return x.Kind == e.Kind && (x.Name == e.Name || named) && !e.Time.Before(x.Time) && !e.until.After(x.until)
-	})
 }
 
 // opposites maps some kinds to their opposites. Two entries of such a kind are not combined if an entry of the opposite

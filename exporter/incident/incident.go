@@ -5,6 +5,7 @@ package incident
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,19 +155,11 @@ func (c *Counts) take(from Counts) {
 // Compare orders incidents for display: ongoing incidents first, then pending ones, then all others. Within each group,
 // the newest come first. Like cmp.Compare, it returns -1, 0 or +1.
 func Compare(a, b *Incident) int {
-	return cmp.Or(cmp.Compare(a.State.Rank(), b.State.Rank()), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
 }
 
-// Rank returns the position of the state's incidents in a list.
-func (s State) Rank() int {
-	switch s {
-	case StateOngoing:
-		return 0
-	case StatePending:
-		return 1
-	}
-	return 2
-}
+// rank returns the position of the state's incidents in a list.
+func (s State) rank() int { return min(slices.Index(States(), s), 2) }
 
 // SetEnd sets the end and the duration of the incident. The end is zero if the incident is ongoing.
 func (x *Incident) SetEnd(end, now time.Time) {

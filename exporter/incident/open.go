@@ -65,10 +65,10 @@ func (o OpenSet) Has(track Track) bool {
 	return false
 }
 
-// FirstLost returns when the first of the addresses that are not ready was lost. It returns zero if all are ready.
-func (o OpenSet) FirstLost() (first time.Time) {
+// Oldest returns since when something on a track has not been well. It returns zero if all has recovered.
+func (o OpenSet) Oldest(track Track) (first time.Time) {
 	for x, s := range o {
-		if x.Track == TrackAddress && (first.IsZero() || s.Start.Before(first)) {
+		if x.Track == track && (first.IsZero() || s.Start.Before(first)) {
 			first = s.Start
 		}
 	}

@@ -179,7 +179,10 @@ func (f *Facts) longest(now time.Time, gracePeriod time.Duration) time.Duration 
 	if f.Silences.Any(func(s *silence.Silence) bool { return s.Unseen }) {
 		return 0 // kubeflap sees reports of the node's status, but not its heartbeats
 	}
-	known, unknown := max(f.Longest, f.Timeline.lasting(TrackHeartbeat, now)), time.Duration(0)
+	known, unknown := f.Longest, time.Duration(0)
+	if since := f.Open.Oldest(TrackHeartbeat); !since.IsZero() {
+		known = max(known, now.Sub(since))
+	}
 	for _, s := range f.Silences {
 		switch length := s.Lasted(now); {
 		case s.IsMeasured():

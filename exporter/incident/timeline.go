@@ -65,17 +65,6 @@ func (s *Span) Close(t time.Time) *Span {
 	return nil
 }
 
-// lasting returns how long the oldest ongoing span of a track had lasted at t. It returns 0 if there is no ongoing
-// span.
-func (l *Timeline) lasting(track Track, t time.Time) (longest time.Duration) {
-	for _, s := range l.all() {
-		if s.Track == track && s.End.IsZero() {
-			longest = max(longest, t.Sub(s.Start))
-		}
-	}
-	return longest
-}
-
 // described returns the spans, sorted by track and start. It truncates spans that end after `end`, unless `end` is zero.
 func (l *Timeline) described(end time.Time) []Span {
 	kept, tracks := l.all(), Tracks()
@@ -121,13 +110,13 @@ func (b *bounded[T]) add(x T, keepFirst, keepLast int) {
 
 func (b *bounded[T]) all() []T { return slices.Concat(b.first, b.last) }
 
-// newest returns up to n of the newest items, newest first. If items were dropped, it omits the items before them.
-func (b *bounded[T]) newest(n int) []T {
-	all := b.last
-	if b.dropped == 0 {
-		all = b.all()
+// newestFirst yields the items, the newest first.
+func (b *bounded[T]) newestFirst(yield func(T) bool) {
+	for _, some := range [...][]T{b.last, b.first} {
+		for _, x := range slices.Backward(some) {
+			if !yield(x) {
+				return
+			}
+		}
 	}
-	all = slices.Clone(all[max(0, len(all)-n):])
-	slices.Reverse(all)
-	return all
 }

@@ -104,7 +104,7 @@ func (r *Record) harmfulAt() time.Time {
 	if r.Shown || r.Settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}
 	}
-	first := r.Open.FirstLost()
+	first := r.Open.Oldest(incident.TrackAddress)
 	if first.IsZero() {
 		return first
 	}

@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -53,15 +54,15 @@ func (c *ControlPlane) LeaseRenewed(x transition.ControlPlaneLeaseRenewed) {
 	}
 }
 
-// StoppedSince returns the Leases whose renewals stopped at t or later, each with the time of its last renewal.
-func (c *ControlPlane) StoppedSince(t time.Time) map[string]time.Time {
-	all := map[string]time.Time{}
-	for _, s := range c.stops {
-		if !s.since.Before(t) {
-			all[s.name] = s.since
+// StoppedSince yields the Leases whose renewals stopped at t or later, each with the time of its last renewal.
+func (c *ControlPlane) StoppedSince(t time.Time) iter.Seq2[string, time.Time] {
+	return func(yield func(string, time.Time) bool) {
+		for _, s := range c.stops {
+			if !s.since.Before(t) && !yield(s.name, s.since) {
+				return
+			}
 		}
 	}
-	return all
 }
 
 // LeaderChanged records a leader change.
@@ -78,11 +79,7 @@ func (w *weighing) controlPlane() {
 		if i == 0 || s.Began.Before(w.from) {
 			w.from = s.Began
 		}
-		end := s.Ended
-		if end.IsZero() {
-			end = w.Now
-		}
-		if end.After(w.to) {
+		if end := cmp.Or(s.Ended, w.Now); end.After(w.to) {
 			w.to = end
 		}
 	}

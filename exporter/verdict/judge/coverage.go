@@ -122,7 +122,7 @@ func (f *NodeLoss) mayHideOthers(s *silence.Silence) bool {
 // othersText describes the heartbeats of the given number of nodes that are not part of the incident. For the time before
 // kubeflap started, it is known only when the Ready conditions of these nodes last changed.
 func (w *weighing) othersText(others int) string {
-	text, were, their := "the other "+phrase.Count(others, "node", "nodes"), "were", "their"
+	text := "the other " + phrase.Count(others, "node", "nodes")
 	if others == 1 {
 		text = "the other node"
 	}
@@ -134,23 +134,15 @@ func (w *weighing) othersText(others int) string {
 	if late > 0 {
 		text = fmt.Sprintf("%d of ", others-late) + text
 	}
-	if others-late == 1 {
-		were, their = "was", "its"
-	}
 	switch {
 	case late >= others:
-		text = "chance explains that other nodes were late in the meantime"
+		return "chance explains that other nodes were late in the meantime"
 	case found:
-		text = "when kubeflap started, " + text + " " + were + " sending heartbeats, and no other node had turned Ready soon after the silence began"
-	default:
-		text += " sent " + their + " heartbeats on time"
+		return text + " sent heartbeats when kubeflap started, and no other node had turned Ready soon after the silence began"
+	case others-late == 1:
+		return text + " sent its heartbeats on time"
 	}
-	for _, s := range w.own {
-		if s.IsDeleted() {
-			return text + fmt.Sprintf("; the Node was deleted %s after its last heartbeat, but the Node of a reclaimed machine would have been deleted sooner", phrase.Duration(s.Deleted.Sub(s.Began)))
-		}
-	}
-	return text
+	return text + " sent their heartbeats on time"
 }
 
 // othersLate returns the number of other nodes that were late or lost during the silences.

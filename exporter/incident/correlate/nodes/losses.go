@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -51,9 +50,8 @@ func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 		if x.GracePeriod > 0 {
 			l.ControlPlane.AsOf = x.ControlPlane
 		}
-		stopped := l.ControlPlane.StoppedSince(near.Add(-lookBack))
-		for _, name := range slices.Sorted(maps.Keys(stopped)) {
-			r.Evidence.Add(incident.LeaseStopped(name, stopped[name]))
+		for name, since := range l.ControlPlane.StoppedSince(near.Add(-lookBack)) {
+			r.Evidence.Add(incident.LeaseStopped(name, since))
 		}
 		if n.silence.ClockBack > 0 {
 			r.Evidence.Add(n.entry(incident.ClockSetBack, n.setBack.Time, n.setBack.By))
