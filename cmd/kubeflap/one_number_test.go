@@ -62,7 +62,7 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	all["advise, live"] = live.Heartbeats.Recommended
+	all["advise, live"] = time.Duration(live.Heartbeats.Recommended).Seconds()
 	families := gather(w.t, w.pipeline)
 	all["metric"] = 0
 	for _, f := range families {
@@ -78,10 +78,10 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 		if err := json.Unmarshal([]byte(out), &given); err != nil {
 			w.t.Fatalf("%v: %s", err, errOut)
 		}
-		all["advise "+args[0]] = given.Heartbeats.Recommended
+		all["advise "+args[0]] = time.Duration(given.Heartbeats.Recommended).Seconds()
 		set := 0.0
 		for _, x := range given.Recommendations {
-			set = max(set, x.Recommended)
+			set = max(set, time.Duration(x.Recommended).Seconds())
 		}
 		all["a finding of advise "+args[0]] = set
 	}

@@ -93,7 +93,7 @@ func checkSentences(t *testing.T, p *pipeline) {
 			t.Errorf("%s contradicts itself: %s", where, text)
 		}
 		if words := opposes.FindString(text); words != "" && given.Heartbeats.Recommended > given.Heartbeats.Grace {
-			t.Errorf("%s says %q, but a grace period of %g s is recommended: %s", where, words, given.Heartbeats.Recommended, text)
+			t.Errorf("%s says %q, but a grace period of %s is recommended: %s", where, words, given.Heartbeats.Recommended, text)
 		}
 	}
 }

@@ -299,7 +299,7 @@ func (x *scenario) checkEnd(w *storyWatcher) {
 		w.t.Fatal(err)
 	}
 	if !strings.Contains(page.String(), "It is unknown whether a grace period longer") {
-		w.checkGraceTable(seconds(given.Heartbeats.Recommended))
+		w.checkGraceTable(time.Duration(given.Heartbeats.Recommended))
 	}
 	checkSentences(w.t, w.pipeline)
 	if got := findings(given); got != x.advice {

@@ -3,13 +3,13 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/silence"
-	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
@@ -20,11 +20,13 @@ import (
 // cluster holds the state of a cluster that the advice depends on.
 type cluster struct {
 	grace advice.GracePeriod
-	// graceSource says how kubeflap found the grace period. It is empty if the grace period is unknown.
-	graceSource controlplane.Source
+	// source says how kubeflap found the grace period. It is empty if the grace period is unknown.
+	source controlplane.Source
 	// now is the time of the newest event.
 	now   time.Time
-	nodes []node
+	nodes []nodes.Node
+	// silences counts the silences of nodes by verdict.
+	silences []silence.Sum
 	// intervals is the number of all heartbeat intervals since kubeflap started.
 	intervals  uint64
 	services   []services.Service
@@ -35,64 +37,76 @@ type cluster struct {
 	unwatched []watches.Watch
 }
 
-// node is a node with the counts of its silences.
-type node struct {
-	nodes.Node
-	silences []silence.Sum
+// interval returns the interval at which heartbeats are due.
+func (c *cluster) interval() time.Duration {
+	return cmp.Or(c.grace.Interval, advice.HeartbeatInterval)
 }
 
-// Of returns the advice for a cluster as of t. The parameter intervals is the number of heartbeat intervals. The table
-// compares grace periods. Of returns an error if kubeflap has not listed all of the cluster's objects.
-func Of(t time.Time, tracker *track.Tracker, incidents *correlate.Log, intervals uint64, table controlplane.Table) (Report, error) {
-	c := cluster{
-		grace: incidents.GracePeriod(t), intervals: intervals, services: tracker.Services(t, nil), namespaces: tracker.Namespaces(t, nil),
-		flags: tracker.ManagerFlags(),
+// inMilliseconds rounds a duration, because finer digits differ from scrape to scrape.
+func inMilliseconds(d time.Duration) phrase.Seconds { return phrase.Seconds(d.Round(time.Millisecond)) }
+
+func (c *cluster) heartbeats() Heartbeats {
+	h := Heartbeats{
+		Nodes: len(c.nodes), Grace: phrase.Seconds(c.grace.Period), GraceSource: c.source, Observed: c.intervals,
+		Expected: phrase.Seconds(c.interval()), Recommended: phrase.Seconds(c.grace.Recommended()),
 	}
-	c.grace.Interval = cmp.Or(c.grace.Interval, advice.HeartbeatInterval)
-	if setting := tracker.GracePeriod(); setting.Period > 0 {
-		c.graceSource = setting.Source
-	}
-	for _, w := range tracker.Watches(t, nil) {
-		switch {
-		case w.Unavailable == event.ReasonAbsent: // kubeflap uses another resource instead
-		case w.Unavailable != "":
-			c.unwatched = append(c.unwatched, w)
-		case !w.Synced:
-			return Report{}, fmt.Errorf("the list of %s is not complete", w.Resource)
-		}
-		if w.LastEvent.After(c.now) {
-			c.now = w.LastEvent
+	for _, n := range c.nodes {
+		if n.HeartbeatKnown {
+			h.Longest = max(h.Longest, inMilliseconds(n.LongestInterval))
 		}
 	}
-	c.nodes = nodesOf(t, tracker, incidents)
-	return adviseOn(&c, table), nil
+	return h
 }
 
-func nodesOf(t time.Time, tracker *track.Tracker, incidents *correlate.Log) (all []node) {
-	silences := map[string][]silence.Sum{}
-	for _, s := range incidents.Silences(t) {
-		silences[s.Node] = append(silences[s.Node], s)
+// fewest is the number of intervals per node that are needed to judge the grace period.
+const fewest = 3
+
+// fewHeartbeats returns a note if there are not enough intervals to judge the grace period.
+func (c *cluster) fewHeartbeats() []Recommendation {
+	if c.intervals >= uint64(fewest*len(c.nodes)) && len(c.nodes) > 0 {
+		return nil
 	}
-	for _, n := range tracker.Nodes(t, nil) {
-		if !n.HeartbeatKnown {
-			n.LongestInterval = 0
-		}
-		all = append(all, node{n, silences[n.Name]})
+	return []Recommendation{{
+		Kind: "few_heartbeats", Severity: note,
+		Set:      "the time of observation",
+		Observed: fmt.Sprintf("%s of %s", phrase.Count(int(c.intervals), "heartbeat interval", "heartbeat intervals"), phrase.Count(len(c.nodes), "node", "nodes")),
+		Advice:   "observe for two minutes or longer, or query a running kubeflap instance (--url)",
+		Why:      fmt.Sprintf("heartbeats are %s apart. Fewer than %d intervals per node do not show how late heartbeats can be.", phrase.Duration(c.interval()), fewest),
+	}}
+}
+
+// notWatched returns a note for each resource whose absence makes the report incomplete.
+func (c *cluster) notWatched() (all []Recommendation) {
+	for _, w := range c.unwatched {
+		all = append(all, Recommendation{
+			Kind: "not_watched", Severity: note,
+			Set:      fmt.Sprintf("the watch of %s: %s", w.Resource, w.Unavailable),
+			Observed: fmt.Sprintf("kubeflap cannot watch %s", w.Resource),
+			Advice:   fmt.Sprintf("let kubeflap list and watch %s, if the cluster has them", w.Resource),
+			Why:      fmt.Sprintf("the advice that needs %s is missing, so a report without findings does not mean that everything is fine.", w.Resource),
+		})
 	}
 	return all
 }
 
-// renewals returns the number of renewals that fit into the grace period.
-func renewals(g advice.GracePeriod) int { return int(g.Period / g.LongestOnTime()) }
-
-func (c *cluster) summary() Heartbeats {
-	g, longest := c.grace, time.Duration(0)
-	for _, n := range c.nodes {
-		longest = max(longest, n.LongestInterval)
+// settingRecommendations compares the controller manager's other flags with the profiles.
+func (c *cluster) settingRecommendations() (all []Recommendation) {
+	severity := note
+	if slices.ContainsFunc(c.nodes, func(n nodes.Node) bool { return n.MissedHeartbeats > 0 }) {
+		severity = warning // these settings determine the impact of a lost node
 	}
-	return Heartbeats{
-		Nodes: len(c.nodes), Grace: g.Period.Seconds(), GraceSource: string(c.graceSource),
-		Observed: c.intervals, Longest: rounded(longest.Seconds()),
-		Renewals: renewals(g), Expected: g.Interval.Seconds(), Recommended: g.Recommended().Seconds(), LeaseWrites: float64(len(c.nodes)) / g.Interval.Seconds(),
+	add := func(flag string, value time.Duration, profiles, advice, why string) {
+		all = append(all, Recommendation{
+			Kind: "controller_manager_flag", Severity: severity, Set: "--" + flag + "=" + phrase.Duration(value), Observed: profiles, Advice: advice, Why: why,
+		})
 	}
+	if period := c.flags.MonitorPeriod; period > 5*time.Second || c.grace.Period > 0 && 4*period > c.grace.Period {
+		add("node-monitor-period", period, "5s in the default, medium and slow profiles, 2s in fast", "remove the flag: 5s is the default",
+			fmt.Sprintf("the node controller checks the nodes once per period, so it notices a heartbeat and the end of the grace period up to %s late.", phrase.Duration(2*period)))
+	}
+	if timeout := c.flags.EvictionTimeout; timeout > 0 && timeout <= time.Minute {
+		add("pod-eviction-timeout", timeout, "5m by default, and 30s (fast) or 1m (medium, slow) in the profiles", "set 5m, unless the pods of a lost node must be replaced immediately",
+			fmt.Sprintf("up to v1.12, if a node sends no heartbeat for one grace period and returns after %s, its pods are already evicted. Later versions ignore the flag: the tolerations of the pods apply.", phrase.Duration(timeout)))
+	}
+	return all
 }

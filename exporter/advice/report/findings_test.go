@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func clusterOf(grace time.Duration, longest ...time.Duration) cluster {
 			g.Longest = max(g.Longest, l)
 		}
 	}
-	c := cluster{grace: g, graceSource: controlplane.SourceControllerManager, now: now, intervals: 1000}
+	c := cluster{grace: g, source: controlplane.SourceControllerManager, now: now, intervals: 1000}
 	for i, l := range longest {
 		own := silence.Sum{Verdict: verdict.Node, Reason: verdict.Slow, Count: 1, Last: c.now, Longest: l}
 		switch {
@@ -47,7 +48,9 @@ func clusterOf(grace time.Duration, longest ...time.Duration) cluster {
 		case l <= grace:
 			own.Reason = verdict.Late
 		}
-		c.nodes = append(c.nodes, node{Node: nodes.Node{Name: "node-" + string(rune('1'+i)), LongestInterval: l}, silences: []silence.Sum{own}})
+		own.Node = "node-" + string(rune('1'+i))
+		c.nodes = append(c.nodes, nodes.Node{Name: own.Node, LongestInterval: l, HeartbeatKnown: true})
+		c.silences = append(c.silences, own)
 	}
 	return c
 }
@@ -59,10 +62,8 @@ func but(c cluster, change func(*cluster)) cluster {
 
 // decided replaces the verdict on the late nodes, which is that of their incident.
 func decided(v verdict.Verdict, c cluster) cluster {
-	for i := range c.nodes {
-		if own := &c.nodes[i].silences[0]; own.Count > 0 {
-			own.Verdict, own.Reason = v, verdict.NoReason
-		}
+	for i := range c.silences {
+		c.silences[i].Verdict, c.silences[i].Reason = v, verdict.NoReason
 	}
 	c.grace.Longest = 0
 	return c
@@ -72,7 +73,7 @@ func decided(v verdict.Verdict, c cluster) cluster {
 func silent(longest time.Duration, v verdict.Verdict, r verdict.Reason, count uint64, ago time.Duration) cluster {
 	c := clusterOf(40*s, ok, ok, ok)
 	c.nodes[1].LateHeartbeats, c.nodes[1].MissedHeartbeats = 9, 9
-	c.nodes[1].silences = []silence.Sum{{Verdict: verdict.Node, Reason: verdict.Slow}, {Verdict: v, Reason: r, Count: count, Longest: longest, Last: now.Add(-ago).In(time.FixedZone("", 3600))}}
+	c.silences[1] = silence.Sum{Node: "node-2", Verdict: v, Reason: r, Count: count, Longest: longest, Last: now.Add(-ago).In(time.FixedZone("", 3600))}
 	return c
 }
 
@@ -87,7 +88,7 @@ func findings(r Report) (all []string) {
 			nodes = append(nodes, n.Node+n.Last.Format(" 2006-01-02T15:04Z07:00"))
 		}
 		all = append(all, strings.TrimSuffix(fmt.Sprintf("%s %s %s", x.Severity, x.Kind, x.Service), " ")+
-			fmt.Sprintf(" | nodes %s | recommended %gs | set %s | observed %s | advice %s | why %s", strings.Join(nodes, ","), x.Recommended, x.Set, x.Observed, x.Advice, x.Why))
+			fmt.Sprintf(" | nodes %s | recommended %gs | set %s | observed %s | advice %s | why %s", strings.Join(nodes, ","), time.Duration(x.Recommended).Seconds(), x.Set, x.Observed, x.Advice, x.Why))
 	}
 	return all
 }
@@ -121,9 +122,9 @@ func TestGracePeriod(t *testing.T) {
 	const slow, tight = "bad nodes_slow", "warning grace_period_tight"
 	managed := but(clusterOf(40*s, ok, 50*s, ok), func(c *cluster) { c.grace.Managed = true })
 	from := func(source controlplane.Source) cluster {
-		return but(clusterOf(50*s, ok, ok), func(c *cluster) { c.graceSource = source })
+		return but(clusterOf(50*s, ok, ok), func(c *cluster) { c.source = source })
 	}
-	assumed := but(clusterOf(40*s, ok, 50*s, ok), func(c *cluster) { c.graceSource = controlplane.SourceDefault })
+	assumed := but(clusterOf(40*s, ok, 50*s, ok), func(c *cluster) { c.source = controlplane.SourceDefault })
 	every := func(interval time.Duration, c cluster) cluster {
 		c.grace.Interval = interval
 		return c
@@ -135,8 +136,8 @@ func TestGracePeriod(t *testing.T) {
 	}{
 		{"a healthy cluster needs no advice", clusterOf(50*s, ok, ok, ok), nil},
 		{"below two renewals nothing is safe", clusterOf(19*s, ok, ok), []string{"bad grace_period_unsafe ... recommended 50s"}},
-		{"as short as the heartbeat", clusterOf(10*s, ok, ok), []string{"bad grace_period_unsafe ... recommended 50s ... observed no slow nodes; the grace period is too short for a single renewal"}},
-		{"two renewals, none may be missed", clusterOf(20*s, ok, ok), []string{tight + " ... recommended 50s ... observed no slow nodes; 1 renewal fits into the grace period, so none may be missed"}},
+		{"as short as the heartbeat", clusterOf(10*s, ok, ok), []string{"bad grace_period_unsafe ... recommended 50s ... observed no slow nodes; no renewals fit into the grace period"}},
+		{"two renewals, none may be missed", clusterOf(20*s, ok, ok), []string{tight + " ... recommended 50s ... observed no slow nodes; 1 renewal fits into the grace period"}},
 		{"an interval over half of it", clusterOf(40*s, ok, 21*s, ok), []string{tight + " ... recommended 60s ... observed the longest gap (21s) was within the grace period (40s)", "warning nodes_slow"}},
 		{
 			"an interval over all of it", clusterOf(40*s, ok, 42*s, ok),
@@ -266,10 +267,11 @@ func TestSettings(t *testing.T) {
 }
 
 func TestProfilesCostByTheNumberOfNodes(t *testing.T) {
-	want := map[string]float64{"default": 6000, "fast": 15000, "medium": 3000, "slow": 1000}
-	for _, p := range given(cluster{nodes: make([]node, 1000)}).Profiles {
-		if p.StatusWrites != want[p.Name] || p.Safe != (p.Name != "fast") {
-			t.Errorf("%+v, want %v writes a minute", p, want[p.Name])
+	var text strings.Builder
+	WriteText(&text, given(cluster{nodes: make([]nodes.Node, 1000)}))
+	for profile, want := range map[string]string{"default": "6000 a minute", "fast": "15000 a minute +1: none may be missed", "medium": "3000 a minute", "slow": "1000 a minute"} {
+		if !regexp.MustCompile("\n  " + profile + " .* " + want).MatchString(text.String()) {
+			t.Errorf("want %s: %s\n%s", profile, want, &text)
 		}
 	}
 }

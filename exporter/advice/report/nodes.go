@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
@@ -77,7 +78,9 @@ var adviceOnNodes = []nodeAdvice{
 // nodeRecommendations returns the recommendations about nodes.
 func (c *cluster) nodeRecommendations() (all []Recommendation) {
 	for _, a := range adviceOnNodes {
-		all = append(all, c.recommend(a, c.nodesWith(a.verdict, a.reason))...)
+		if nodes := c.nodesWith(a.verdict, a.reason); len(nodes) > 0 {
+			all = append(all, c.recommend(a, nodes))
+		}
 	}
 	return all
 }
@@ -95,17 +98,18 @@ func reasonOf(s silence.Sum) verdict.Reason {
 
 // nodesWith returns the nodes with silences that have a verdict and a reason. The slowest node comes first.
 func (c *cluster) nodesWith(v verdict.Verdict, reason verdict.Reason) (all []LateNode) {
-	for _, n := range c.nodes {
-		x := LateNode{Node: n.Name, Late: n.LateHeartbeats, Missed: n.MissedHeartbeats}
-		for _, s := range n.silences {
-			if s.Verdict != v || reasonOf(s) != reason || s.Count == 0 {
-				continue
-			}
-			x.Times, x.Longest, x.missed = x.Times+s.Count, max(x.Longest, rounded(s.Longest.Seconds())), x.missed || s.Reason != verdict.Late
-			if s.Last.After(x.Last) {
-				x.Last = s.Last.UTC()
-			}
+	found := map[string]LateNode{}
+	for _, s := range c.silences {
+		if s.Verdict == v && reasonOf(s) == reason && s.Count > 0 {
+			x := found[s.Node]
+			x.Times, x.Longest, x.missed = x.Times+s.Count, max(x.Longest, inMilliseconds(s.Longest)), x.missed || s.Reason != verdict.Late
+			x.Last = incident.Later(x.Last, s.Last.UTC().Truncate(time.Second))
+			found[s.Node] = x
 		}
+	}
+	for _, n := range c.nodes {
+		x := found[n.Name]
+		x.Node, x.Late, x.Missed = n.Name, n.LateHeartbeats, n.MissedHeartbeats
 		if x.missed || x.Times >= often || x.Times > 0 && (v != verdict.Node || c.now.Sub(x.Last) <= lately) {
 			all = append(all, x)
 		}
@@ -116,11 +120,8 @@ func (c *cluster) nodesWith(v verdict.Verdict, reason verdict.Reason) (all []Lat
 	return all
 }
 
-// recommend returns the recommendation about the nodes of one kind, if there are any.
-func (c *cluster) recommend(a nodeAdvice, nodes []LateNode) []Recommendation {
-	if len(nodes) == 0 {
-		return nil
-	}
+// recommend returns the recommendation about the nodes of one kind, of which there is at least one.
+func (c *cluster) recommend(a nodeAdvice, nodes []LateNode) Recommendation {
 	severity := a.severity
 	if severity == "" {
 		if severity = warning; slices.ContainsFunc(nodes, func(n LateNode) bool { return n.missed }) {
@@ -129,8 +130,7 @@ func (c *cluster) recommend(a nodeAdvice, nodes []LateNode) []Recommendation {
 	}
 	var names, texts []string
 	for i := range nodes {
-		names, texts = append(names, nodes[i].Node), append(texts, nodes[i].Node+" ("+nodes[i].text()+")")
-		nodes[i].Last = nodes[i].Last.Truncate(time.Second)
+		names, texts = append(names, nodes[i].Node), append(texts, nodes[i].String())
 	}
 	if more := len(texts) - some; more > 0 {
 		texts = append(texts[:some], fmt.Sprintf("and %d more", more))
@@ -139,30 +139,39 @@ func (c *cluster) recommend(a nodeAdvice, nodes []LateNode) []Recommendation {
 		Verdict: a.verdict, Reason: a.reason, Names: phrase.Some(names), Count: len(nodes), KnownNodes: len(c.nodes), Grace: c.grace, Command: "the command that /flaps shows with the incident",
 	}
 	x := Recommendation{
-		Kind: a.kind, Severity: severity, Nodes: nodes, Set: "a heartbeat every " + phrase.Duration(c.grace.Interval),
+		Kind: a.kind, Severity: severity, Nodes: nodes, Set: "a heartbeat every " + phrase.Duration(c.interval()),
 		Observed: phrase.CountOf(len(nodes), len(c.nodes), "nodes") + ": " + strings.Join(texts, ", "), Advice: lost.Fix(), Why: a.why,
 	}
 	if a.kind == "nodes_slow" && c.grace.Recommended() > c.grace.Period {
 		x.Why += " A longer grace period helps until these nodes are fixed."
 	}
-	return []Recommendation{x}
+	return x
 }
 
-// text describes the silences that led to a recommendation.
-func (n *LateNode) text() string {
-	var parts []string
+// LateNode is a node with silences.
+type LateNode struct {
+	Node string `json:"node"`
+	// Longest is the length of the longest silence that led to the recommendation, or 0 if unknown. Times counts these
+	// silences. Last is the end of the newest one, or the time of the newest event if it is ongoing.
+	Longest phrase.Seconds `json:"longest_interval_seconds"`
+	Times   uint64         `json:"times"`
+	Last    time.Time      `json:"last"`
+	// Late and Missed count all heartbeats of the node that were late, whatever the reason.
+	Late   uint64 `json:"heartbeats_late"`
+	Missed uint64 `json:"heartbeats_missed"`
+
+	// missed is set if one of the silences exceeded the grace period.
+	missed bool
+}
+
+// String describes the silences that led to a recommendation.
+func (n *LateNode) String() string {
+	text, up, last := n.Node+" (", "", ""
 	if n.Times > 1 {
-		parts = append(parts, phrase.Often(int(n.Times)))
+		text, up, last = text+phrase.Often(int(n.Times))+", ", "up to ", "the last "
 	}
-	switch longest := phrase.Duration(inSeconds(n.Longest)); {
-	case n.Longest > 0 && n.Times > 1:
-		parts = append(parts, "up to "+longest)
-	case n.Longest > 0:
-		parts = append(parts, longest)
+	if n.Longest > 0 {
+		text += up + n.Longest.String() + ", "
 	}
-	moment := "until " + n.Last.Format("2006-01-02 15:04 UTC")
-	if n.Times > 1 {
-		moment = "the last " + moment
-	}
-	return strings.Join(append(parts, moment), ", ")
+	return text + last + "until " + n.Last.Format("2006-01-02 15:04 UTC") + ")"
 }

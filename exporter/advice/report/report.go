@@ -4,11 +4,15 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 )
 
@@ -20,25 +24,21 @@ type Report struct {
 	Advice          bool             `json:"advice"`
 	Heartbeats      Heartbeats       `json:"heartbeats"`
 	Recommendations []Recommendation `json:"findings"`
-	Profiles        []Profile        `json:"profiles"`
 	// GracePeriods compares grace periods.
 	GracePeriods controlplane.Table `json:"grace_periods"`
 }
 
 // Heartbeats compares the grace period with the observed intervals. Unknown numbers are 0.
 type Heartbeats struct {
-	Nodes       int     `json:"nodes"`
-	Grace       float64 `json:"grace_period_seconds"`
-	GraceSource string  `json:"grace_period_source"`
+	Nodes       int                 `json:"nodes"`
+	Grace       phrase.Seconds      `json:"grace_period_seconds"`
+	GraceSource controlplane.Source `json:"grace_period_source"`
 	// Observed is the number of intervals for which kubeflap saw both the first and the second heartbeat.
-	Observed uint64  `json:"intervals_observed"`
-	Longest  float64 `json:"longest_interval_seconds"`
-	// Renewals is the number of Lease renewals that fit into the grace period. A kubelet can miss all but one of them.
-	Renewals int `json:"renewals_in_grace_period"`
+	Observed uint64         `json:"intervals_observed"`
+	Longest  phrase.Seconds `json:"longest_interval_seconds"`
 	// Expected is the expected heartbeat interval. Recommended is the grace period to set.
-	Expected    float64 `json:"expected_interval_seconds"`
-	Recommended float64 `json:"recommended_grace_period_seconds,omitempty"`
-	LeaseWrites float64 `json:"lease_writes_per_second"`
+	Expected    phrase.Seconds `json:"expected_interval_seconds"`
+	Recommended phrase.Seconds `json:"recommended_grace_period_seconds,omitempty"`
 }
 
 // The severities. A note does not change the exit status.
@@ -67,71 +67,44 @@ type Recommendation struct {
 	Advice   string `json:"advice"`
 	Why      string `json:"why"`
 	// Recommended is the grace period to set, or 0 if the advice does not change it.
-	Recommended float64 `json:"recommended_grace_period_seconds,omitempty"`
+	Recommended phrase.Seconds `json:"recommended_grace_period_seconds,omitempty"`
 }
 
-// LateNode is a node with silences.
-type LateNode struct {
-	Node string `json:"node"`
-	// Longest is the length of the longest silence that led to the recommendation, or 0 if unknown. Times counts these
-	// silences. Last is the end of the newest one, or the time of the newest event if it is ongoing.
-	Longest float64   `json:"longest_interval_seconds"`
-	Times   uint64    `json:"times"`
-	Last    time.Time `json:"last"`
-	// Late and Missed count all heartbeats of the node that were late, whatever the reason.
-	Late   uint64 `json:"heartbeats_late"`
-	Missed uint64 `json:"heartbeats_missed"`
-
-	// missed is set if one of the silences exceeded the grace period.
-	missed bool
-}
-
-// Profile is a well-known combination of four settings, with its effects in the cluster.
-type Profile struct {
-	Name         string  `json:"name"`
-	StatusUpdate float64 `json:"node_status_update_frequency_seconds"`
-	Monitor      float64 `json:"node_monitor_period_seconds"`
-	Grace        float64 `json:"node_monitor_grace_period_seconds"`
-	// Eviction is --pod-eviction-timeout, which was removed in v1.27.
-	Eviction float64 `json:"pod_eviction_timeout_seconds"`
-	// StatusWrites is the number of status writes of all nodes per minute. It assumes that nodeStatusUpdateFrequency is
-	// set in the configuration of each kubelet.
-	StatusWrites float64 `json:"node_status_writes_per_minute"`
-	Renewals     int     `json:"renewals_in_grace_period"`
-	// Safe reports whether a kubelet can miss one renewal without its node becoming Unknown.
-	Safe bool `json:"safe"`
+// Of returns the advice for a cluster as of t. The parameter intervals is the number of heartbeat intervals. The table
+// compares grace periods. Of returns an error if kubeflap has not listed all of the cluster's objects.
+func Of(t time.Time, tracker *track.Tracker, incidents *correlate.Log, intervals uint64, table controlplane.Table) (Report, error) {
+	c := cluster{
+		grace: incidents.GracePeriod(t), nodes: tracker.Nodes(t, nil), silences: incidents.Silences(t), intervals: intervals,
+		services: tracker.Services(t, nil), namespaces: tracker.Namespaces(t, nil), flags: tracker.ManagerFlags(),
+	}
+	if setting := tracker.GracePeriod(); setting.Period > 0 {
+		c.source = setting.Source
+	}
+	for _, w := range tracker.Watches(t, nil) {
+		switch {
+		case w.Unavailable == event.ReasonAbsent: // kubeflap uses another resource instead
+		case w.Unavailable != "":
+			c.unwatched = append(c.unwatched, w)
+		case !w.Synced:
+			return Report{}, fmt.Errorf("the list of %s is not complete", w.Resource)
+		}
+		if w.LastEvent.After(c.now) {
+			c.now = w.LastEvent
+		}
+	}
+	return adviseOn(&c, table), nil
 }
 
 // adviseOn returns the advice for a cluster, with a comparison of grace periods.
 func adviseOn(c *cluster, table controlplane.Table) Report {
 	all := slices.Concat([]Recommendation{}, c.graceFinding(), c.fewHeartbeats(), c.nodeRecommendations(), c.settingRecommendations(),
-		serviceRecommendations(c.services), c.inPlaceRecommendations())
-	for _, w := range c.unwatched {
-		resource := w.Resource.String()
-		all = append(all, Recommendation{
-			Kind: "not_watched", Severity: note,
-			Set:      "the watch of " + resource + ": " + string(w.Unavailable),
-			Observed: "kubeflap cannot watch " + resource,
-			Advice:   "let kubeflap list and watch " + resource + ", if the cluster has them",
-			Why:      "the advice that needs " + resource + " is missing, so a report without findings does not mean that everything is fine.",
-		})
-	}
+		c.serviceRecommendations(), c.inPlaceRecommendations(), c.notWatched())
 	slices.SortStableFunc(all, func(x, y Recommendation) int {
 		rank := func(x Recommendation) int { return slices.Index([]string{bad, warning, note}, x.Severity) }
 		return cmp.Or(rank(x)-rank(y), strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Service, y.Service))
 	})
-	r := Report{Version: 1, Heartbeats: c.summary(), Recommendations: all, GracePeriods: table}
-	r.Advice = slices.ContainsFunc(all, func(x Recommendation) bool { return x.Severity != note })
-	for _, p := range []Profile{
-		{Name: "default", StatusUpdate: 10, Monitor: 5, Grace: 40, Eviction: 300},
-		{Name: "fast", StatusUpdate: 4, Monitor: 2, Grace: 20, Eviction: 30},
-		{Name: "medium", StatusUpdate: 20, Monitor: 5, Grace: 120, Eviction: 60},
-		{Name: "slow", StatusUpdate: 60, Monitor: 5, Grace: 300, Eviction: 60},
-	} {
-		p.StatusWrites = rounded(float64(len(c.nodes)) * 60 / p.StatusUpdate)
-		p.Renewals = renewals(advice.GracePeriod{Period: inSeconds(p.Grace), Interval: c.grace.Interval})
-		p.Safe = p.Renewals > 1
-		r.Profiles = append(r.Profiles, p)
+	return Report{
+		Version: 1, Heartbeats: c.heartbeats(), Recommendations: all, GracePeriods: table,
+		Advice: slices.ContainsFunc(all, func(x Recommendation) bool { return x.Severity != note }),
 	}
-	return r
 }
