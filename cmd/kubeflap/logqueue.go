@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,38 +20,29 @@ type logQueue struct {
 	out io.Writer
 	// onDropped writes the number of dropped lines to `out`.
 	onDropped func(lines int)
-	queue     chan logLine
+	dropped   atomic.Int64  // since onDropped was last called
+	queue     chan []byte   // nil ends the queue
 	written   chan struct{} // closed when all lines are written
-
-	mu      sync.Mutex
-	dropped int
-	closed  bool
-}
-
-// logLine is the text of one Write. `dropped` is the number of all lines that were dropped before.
-type logLine struct {
-	text    []byte
-	dropped int
 }
 
 // newLogQueue returns a queue that writes to `out`. Call close to end it.
 func newLogQueue(out io.Writer, onDropped func(lines int)) *logQueue {
-	q := &logQueue{out: out, onDropped: onDropped, queue: make(chan logLine, maxQueuedLines), written: make(chan struct{})}
+	q := &logQueue{out: out, onDropped: onDropped, queue: make(chan []byte, maxQueuedLines), written: make(chan struct{})}
 	go q.run()
 	return q
 }
 
 // Write implements io.Writer. It only fails after close. Handlers of package slog call it once per record.
 func (q *logQueue) Write(text []byte) (int, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
+	select {
+	case <-q.written:
 		return q.out.Write(text) //nolint:wrapcheck // the queue is only a buffer
+	default:
 	}
 	select {
-	case q.queue <- logLine{bytes.Clone(text), q.dropped}:
+	case q.queue <- bytes.Clone(text):
 	default:
-		q.dropped++
+		q.dropped.Add(1)
 	}
 	return len(text), nil
 }
@@ -59,37 +50,33 @@ func (q *logQueue) Write(text []byte) (int, error) {
 // close waits until all lines are written, but at most flushTimeout. Afterwards, Write no longer uses the queue: it waits
 // for the reader of the log.
 func (q *logQueue) close() {
-	q.mu.Lock()
-	if !q.closed {
-		q.closed = true
-		close(q.queue)
+	limit := time.After(flushTimeout)
+	select {
+	case q.queue <- nil:
+	case <-q.written:
+	case <-limit:
+		return
 	}
-	q.mu.Unlock()
 	select {
 	case <-q.written:
-	case <-time.After(flushTimeout):
+	case <-limit:
 	}
-}
-
-func (q *logQueue) droppedLines() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.dropped
 }
 
 // run writes lines until the queue is closed and empty.
 func (q *logQueue) run() {
 	defer close(q.written)
-	reported := 0
-	report := func(dropped int) {
-		if dropped > reported {
-			q.onDropped(dropped - reported)
-			reported = dropped
+	for text := range q.queue {
+		if text != nil {
+			_, _ = q.out.Write(text) // a failed log write cannot be logged
+		}
+		if len(q.queue) == 0 {
+			if dropped := q.dropped.Swap(0); dropped > 0 {
+				q.onDropped(int(dropped))
+			}
+		}
+		if text == nil {
+			return
 		}
 	}
-	for l := range q.queue {
-		report(l.dropped)
-		_, _ = q.out.Write(l.text) // a failed log write cannot be logged
-	}
-	report(q.droppedLines())
 }

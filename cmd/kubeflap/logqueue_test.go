@@ -69,8 +69,8 @@ func TestAClosedQueueDropsNothing(t *testing.T) {
 		fmt.Fprintln(&want, i)
 		fmt.Fprintln(log, i)
 	}
-	if log.close(); log.droppedLines() != 0 || out.String() != want.String() {
-		t.Errorf("%v dropped", log.droppedLines())
+	if log.close(); log.dropped.Load() != 0 || out.String() != want.String() {
+		t.Errorf("%v dropped", log.dropped.Load())
 	}
 }
 

@@ -76,18 +76,13 @@ func (r *recorder) record(e event.Event) {
 
 // run writes the queue at a short interval until ctx is canceled.
 func (r *recorder) run(ctx context.Context) error {
-	ticker := time.NewTicker(writeEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			if err := r.write(); err != nil {
-				return err
-			}
+	for ctx.Err() == nil {
+		wait(ctx, writeEvery)
+		if err := r.write(); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // write writes the queue to the file.

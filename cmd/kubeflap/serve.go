@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/collectors/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v2"
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -108,7 +108,10 @@ func serveProbes(ctx context.Context, p program, address string, unready func() 
 // runServer runs a server until ctx is canceled. It then lets running requests finish, and closes the remaining
 // connections.
 func runServer(ctx context.Context, handler http.Handler, logger *slog.Logger, listen func(*http.Server) error) error {
-	server := newServer(handler, logger)
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(closed)
@@ -125,13 +128,6 @@ func runServer(ctx context.Context, handler http.Handler, logger *slog.Logger, l
 	}
 	<-closed
 	return nil
-}
-
-func newServer(handler http.Handler, logger *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-	}
 }
 
 const enableRecordings = "web.enable-recordings"
@@ -153,12 +149,7 @@ func newDownloadHandler(dir string, listen *toolkit.FlagConfig, logger *slog.Log
 // checkAuthentication returns an error unless the web configuration requires a password or a verified client
 // certificate.
 func checkAuthentication(path string) error {
-	var config struct {
-		Users map[string]string `json:"basic_auth_users"`
-		TLS   struct {
-			ClientAuth string `json:"client_auth_type"`
-		} `json:"tls_server_config"`
-	}
+	var config toolkit.Config
 	if path != "" {
 		text, err := os.ReadFile(path)
 		if err == nil {
@@ -168,7 +159,7 @@ func checkAuthentication(path string) error {
 			return fmt.Errorf("cannot read the web configuration: %w", err)
 		}
 	}
-	if len(config.Users) == 0 && config.TLS.ClientAuth != "RequireAndVerifyClientCert" {
+	if len(config.Users) == 0 && config.TLSConfig.ClientAuth != "RequireAndVerifyClientCert" {
 		return errors.New("a recording shows the whole cluster, so it is only served to authenticated clients: " +
 			"set basic_auth_users, or client_auth_type: RequireAndVerifyClientCert, in --web.config.file")
 	}
