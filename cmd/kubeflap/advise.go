@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -38,75 +37,56 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 }
 
 func (a *adviser) advise(p program) error {
-	read := a.observe
-	switch {
-	case a.url != nil:
-		read = a.fetch
-	case a.recording != "":
-		read = a.replay
-	}
-	given, failure := read(p)
+	given, failure := a.read(p)
 	if given.Version == 0 {
 		return failure
 	}
-	if err := cmp.Or(writeReport(p.out, given, a.output), failure); err != nil {
-		return err
+	var text strings.Builder // which returns no errors
+	if a.output == "json" {
+		_ = api.JSON(&text, given)
+	} else {
+		report.WriteText(&text, given)
 	}
-	if given.Advice {
+	// Escape control characters, because the report may come from any server.
+	if _, err := io.WriteString(p.out, phrase.Text(text.String())); err != nil {
+		return fmt.Errorf("print the advice: %w", err)
+	}
+	if failure == nil && given.Advice {
 		return exitStatus{status: adviceGiven}
 	}
-	return nil
+	return failure
 }
 
-// fetch reads the report of a running kubeflap instance.
-func (a *adviser) fetch(p program) (given report.Report, err error) {
-	text, err := a.get(p.ctx, api.AdvicePath, a.query())
-	if err != nil {
-		return given, err
-	}
-	if err := json.Unmarshal(text, &given); err != nil || given.Version == 0 {
-		return given, fmt.Errorf("%s is not kubeflap, or its version of kubeflap does not serve %s", a.url.Redacted(), api.AdvicePath)
-	}
-	return given, nil
-}
-
-// replay returns the report at the end of a recording. For a damaged recording, it returns both the report before the
-// damage and an error.
-func (a *adviser) replay(p program) (given report.Report, err error) {
-	r, failure := replayAtOnce(p, *a.settings, period{}, a.recording)
-	if r == nil {
-		return given, failure
-	}
-	if given, err = r.pipelines[0].advice(""); err != nil {
-		return given, cmp.Or(failure, fmt.Errorf("%s: %w", a.recording, err))
-	}
-	return given, failure
-}
-
-// observe watches a live cluster for the duration of --for, and returns the report.
-func (a *adviser) observe(p program) (given report.Report, err error) {
-	err = observe(p, a.cluster, *a.settings, a.duration, fmt.Sprintf("--for=%s", a.duration), func(_ context.Context, pipeline *pipeline) (err error) {
-		p.logger.Info("observing", "for", a.duration)
-		begin := time.Now()
-		wait(p.ctx, a.duration)
-		if p.ctx.Err() != nil {
-			p.logger.Warn("interrupted: the advice is based on less time than --for", "observed", time.Since(begin).Round(time.Second), "for", a.duration)
+// read returns the report. For a damaged recording, it returns both the report before the damage and an error.
+func (a *adviser) read(p program) (given report.Report, err error) {
+	switch {
+	case a.url != nil:
+		err = a.instance.read(p, api.AdvicePath, &given, func() bool { return given.Version > 0 })
+	case a.recording != "":
+		r, failure := replayAtOnce(p, *a.settings, period{}, a.recording)
+		if r == nil {
+			return given, failure
 		}
-		given, err = pipeline.advice("")
-		return err
-	})
+		if given, err = r.pipelines[0].advice(""); err != nil {
+			err = fmt.Errorf("%s: %w", a.recording, err)
+		}
+		err = cmp.Or(failure, err)
+	default:
+		err = observe(p, a.cluster, *a.settings, a.duration, fmt.Sprintf("--for=%s", a.duration), func(_ context.Context, pipeline *pipeline) (err error) {
+			a.wait(p)
+			given, err = pipeline.advice("")
+			return err
+		})
+	}
 	return given, err
 }
 
-// writeReport prints a report. It escapes control characters, because the report may come from any server.
-func writeReport(out io.Writer, given report.Report, format string) error {
-	if format == "json" {
-		return api.JSON(out, given)
+// wait waits for the duration of --for, or for an interrupt.
+func (a *adviser) wait(p program) {
+	p.logger.Info("observing", "for", a.duration)
+	begin := time.Now()
+	wait(p.ctx, a.duration)
+	if p.ctx.Err() != nil {
+		p.logger.Warn("interrupted: the advice is based on less time than --for", "observed", time.Since(begin).Round(time.Second), "for", a.duration)
 	}
-	var text strings.Builder
-	report.WriteText(&text, given)
-	if _, err := io.WriteString(out, phrase.Text(text.String())); err != nil {
-		return fmt.Errorf("print the advice: %w", err)
-	}
-	return nil
 }

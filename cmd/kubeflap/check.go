@@ -178,7 +178,7 @@ func (c *checker) replay(p program) (*api.Answer, error) {
 // ask asks a running kubeflap instance, whose clock counts.
 func (c *checker) ask(p program) (*api.Answer, error) {
 	if c.between.from.IsZero() {
-		before, err := c.read(p)
+		before, err := c.readIncidents(p)
 		if err != nil {
 			return nil, err
 		}
@@ -189,7 +189,7 @@ func (c *checker) ask(p program) (*api.Answer, error) {
 		p.ctx = context.WithoutCancel(p.ctx) // an interrupted command still has to be judged
 		c.between.from = before.AsOf
 	}
-	answer, err := c.read(p)
+	answer, err := c.readIncidents(p)
 	if err == nil && c.between.to.IsZero() {
 		c.between.to = answer.AsOf
 	}

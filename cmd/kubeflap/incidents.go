@@ -73,12 +73,12 @@ func (a *incidentLister) printIncidents(p program) error {
 	if err != nil {
 		return err //nolint:wrapcheck // the error names the parameter
 	}
-	read := a.read
+	read := a.readIncidents
 	if a.file != "" {
 		read = func(p program) (*api.Answer, error) { return a.replay(p, &q) }
 	}
 	answer, failure := read(p)
-	if answer == nil {
+	if answer == nil || answer.AsOf.IsZero() {
 		return failure
 	}
 	return errors.Join(a.print(p, answer, &q), failure)
@@ -97,7 +97,7 @@ func (a *incidentLister) replay(p program, q *api.Query) (*api.Answer, error) {
 	a.sourceName, a.header = "recording "+filepath.Base(a.file), r.recordings[0].header
 	answer := web.Answer(r.clusters(), q)
 	if answer.AsOf.IsZero() {
-		return nil, cmp.Or(failure, fmt.Errorf("recording %s has no events", a.file))
+		failure = cmp.Or(failure, fmt.Errorf("recording %s has no events", a.file))
 	}
 	return &answer, failure
 }

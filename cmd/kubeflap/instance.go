@@ -78,26 +78,33 @@ func (i *instance) query() url.Values {
 	return values
 }
 
-// read fetches the API document with the incidents that match the flags.
-func (i *instance) read(p program) (answer *api.Answer, err error) {
+// readIncidents reads the API document with the incidents that match the flags from a running kubeflap instance.
+func (i *instance) readIncidents(p program) (*api.Answer, error) {
+	answer := &api.Answer{}
+	return answer, i.read(p, api.Path, answer, func() bool { return !answer.AsOf.IsZero() })
+}
+
+// read reads a document from a running kubeflap instance, at --url or in the kubeconfig's cluster. Every document of
+// kubeflap is valid after that.
+func (i *instance) read(p program, path string, into any, valid func() bool) (err error) {
 	var text []byte
 	if i.url != nil {
 		i.sourceName = i.url.Redacted()
-		text, err = i.get(p.ctx, api.Path, i.query())
+		text, err = i.get(p.ctx, path, i.query())
 	} else {
-		text, err = i.readThroughAPIServer(p)
+		text, err = i.readThroughAPIServer(p, path)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := json.Unmarshal(text, &answer); err != nil || answer == nil || answer.AsOf.IsZero() {
-		return nil, fmt.Errorf("the server is not kubeflap, or its version of kubeflap does not serve %s", api.Path)
+	if err := json.Unmarshal(text, into); err != nil || !valid() {
+		return fmt.Errorf("%s is not kubeflap, or its version of kubeflap does not serve %s", i.sourceName, path)
 	}
-	return answer, nil
+	return nil
 }
 
 // readThroughAPIServer reads from the kubeflap instance in the kubeconfig's cluster.
-func (i *instance) readThroughAPIServer(p program) (text []byte, err error) {
+func (i *instance) readThroughAPIServer(p program, path string) (text []byte, err error) {
 	config, err := i.cluster.load()
 	if errors.Is(err, apiclient.ErrNoCluster) {
 		return nil, fmt.Errorf("%w. To read from a kubeflap instance outside of this cluster, use --url", err)
@@ -106,7 +113,7 @@ func (i *instance) readThroughAPIServer(p program) (text []byte, err error) {
 		return nil, err
 	}
 	watch.RedirectKlog(p.logger)
-	p.logger.Debug("reading from kubeflap", "path", api.Path, "context", config.Context, "server", config.Host)
+	p.logger.Debug("reading from kubeflap", "path", path, "context", config.Context, "server", config.Host)
 	service := i.service
 	client, err := apiclient.New(config.Config)
 	if err == nil && service.Name == "" {
@@ -115,7 +122,7 @@ func (i *instance) readThroughAPIServer(p program) (text []byte, err error) {
 	}
 	if err == nil {
 		i.sourceName = "context " + config.Context + ", Service " + service.String()
-		text, err = client.GetFromService(p.ctx, service, api.Path, i.query())
+		text, err = client.GetFromService(p.ctx, service, path, i.query())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("context %s, server %s: %w", config.Context, config.Host, err)

@@ -294,7 +294,7 @@ func (x *scenario) checkEnd(w *storyWatcher) {
 		}
 	}
 	settings := defaultSettings()
-	given, err := (&adviser{instance: instance{recording: w.file, settings: &settings}}).replay(program{ctx: w.t.Context(), logger: slog.New(slog.DiscardHandler)})
+	given, err := (&adviser{instance: instance{recording: w.file, settings: &settings}}).read(program{ctx: w.t.Context(), logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		w.t.Fatal(err)
 	}
