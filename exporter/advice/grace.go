@@ -141,12 +141,15 @@ func (g GracePeriod) current() string {
 	return s
 }
 
+// noOther says that the grace period can stay as it is.
+const noOther = "kubeflap recommends no other grace period."
+
 // NotesOn returns sentences that explain a comparison of grace periods. They repeat the recommended grace period.
 func NotesOn(t *controlplane.Table, g GracePeriod) []string {
 	if len(t.Rows) == 0 {
 		return []string{"kubeflap cannot see the heartbeats of nodes, so it cannot compare grace periods."}
 	}
-	recommended := "kubeflap recommends no other grace period."
+	recommended := noOther
 	if to := g.Recommended(); to > 0 {
 		recommended = fmt.Sprintf("Recommended grace period: %s (currently %s).", phrase.Duration(to), phrase.Duration(g.Period))
 	}

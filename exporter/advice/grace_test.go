@@ -52,7 +52,7 @@ func TestRecommendedGracePeriod(t *testing.T) {
 func TestTheControlPlaneComesBeforeAnUnsafeGracePeriod(t *testing.T) {
 	for period, want := range map[time.Duration]string{
 		12 * time.Second: "Whatever the cause, the grace period of 12s is unsafe, because a single lost heartbeat makes a node Unknown: set --node-monitor-grace-period to 50s.",
-		24 * time.Second: "Leave the grace period as it is (24s): it is not the cause.",
+		24 * time.Second: "The grace period is not at fault.",
 	} {
 		got := LostNodes{Verdict: verdict.SharedPath, Grace: GracePeriod{Period: period, Default: 50 * time.Second, Interval: 10 * time.Second}}.Remedy()
 		if !strings.HasPrefix(got, "Check etcd's disk and load first") || !strings.HasSuffix(got, want) {

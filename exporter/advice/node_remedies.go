@@ -24,9 +24,8 @@ type LostNodes struct {
 	// the number of nodes in the cluster.
 	Names             string
 	Count, KnownNodes int
-	// NotRecovered is set if some nodes have not recovered. EndUnseen is set if kubeflap did not see the end of the
-	// silence.
-	NotRecovered, EndUnseen bool
+	// NotRecovered is set if some nodes have not recovered.
+	NotRecovered bool
 	// PlanFailed is set if a node whose departure was announced is still silent after PlannedSilence.
 	PlanFailed bool
 	// Etcd reports whether all API servers stopped renewing their own Leases.
@@ -105,16 +104,25 @@ func (n LostNodes) Fix() string {
 // onGrace describes what the fault means for the grace period, as the end of the remedy.
 func (n LostNodes) onGrace() string {
 	g := n.Grace
-	period, to := phrase.Duration(g.Period), g.Recommended()
-	switch {
+	switch period, to := phrase.Duration(g.Period), g.Recommended(); {
 	case g.Unsafe() && g.Managed:
 		return fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe. Your provider sets it, so open a case with your provider.", period)
 	case g.Unsafe():
 		return fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe, because a single lost heartbeat makes a node Unknown: set --node-monitor-grace-period to %s.", period, phrase.Duration(to))
+	case n.isSlow() && n.Longest > LongestGrace:
+		return " No sensible grace period covers an interval of " + phrase.Duration(n.Longest) + "."
+	case n.isSlow() && g.Managed:
+		return " You cannot set the grace period of a managed control plane. A larger machine or fewer pods make the kubelet faster. A longer toleration of node.kubernetes.io/unreachable delays evictions."
+	case n.isSlow() && to > 0:
+		text := fmt.Sprintf(" Until this is fixed, set the kube-controller-manager's --node-monitor-grace-period to %s. %s", phrase.Duration(to), g.current())
+		if g.Longest > 0 {
+			text += ", and the longest interval of the last day was " + phrase.Duration(g.Longest)
+		}
+		return text + "."
+	case n.isSlow() && g.Period > 0:
+		return " " + noOther
 	case n.isSlow():
-		return n.longerGrace()
-	case n.Verdict == verdict.SharedPath && g.Period > 0 && to == 0:
-		return " Leave the grace period as it is (" + period + "): it is not the cause."
+		return ""
 	case n.Verdict == verdict.SharedPath, n.Verdict == verdict.NodeRebooted, n.Verdict == verdict.Node && n.Cause != cause.KubeletRestart:
 		return " The grace period is not at fault."
 	}
@@ -173,41 +181,4 @@ func (n LostNodes) silent() string {
 		text += fmt.Sprintf(" With only %s, a slow etcd looks the same, so check etcd, too.", phrase.Count(n.KnownNodes, "node", "nodes"))
 	}
 	return text
-}
-
-// longerGrace describes whether a longer grace period would have helped.
-func (n LostNodes) longerGrace() string {
-	g := n.Grace
-	period := phrase.Duration(g.Period)
-	switch to := g.Recommended(); {
-	case n.Longest > LongestGrace:
-		return " No sensible grace period covers an interval of " + phrase.Duration(n.Longest) + "."
-	case g.Managed:
-		return " You cannot set the grace period of a managed control plane. A larger machine or fewer pods make the kubelet faster. A longer toleration of node.kubernetes.io/unreachable delays evictions."
-	case to > 0:
-		return n.set(to)
-	case g.Period == 0:
-		return ""
-	case n.NotRecovered:
-		return " When the node is back, kubeflap will report whether a grace period longer than " + period + " would have helped."
-	case n.EndUnseen:
-		return " It is unknown whether a grace period longer than " + period + " would have helped, because kubeflap did not see the heartbeats resume."
-	case 2*n.Longest <= g.Period:
-		return " The grace period of " + period + " is long enough for all observed intervals."
-	}
-	return " The grace period of " + period + " already covers the late heartbeats of the last day."
-}
-
-func (n LostNodes) set(to time.Duration) string {
-	s := fmt.Sprintf(" Until this is fixed, set the kube-controller-manager's --node-monitor-grace-period to %s. %s", phrase.Duration(to), n.Grace.current())
-	switch longest := phrase.Duration(n.Grace.Longest); {
-	case n.EndUnseen && n.Grace.Longest > 0:
-		s += ", and the longest complete interval was " + longest
-	case n.EndUnseen, n.Longest == 0:
-	case longest != phrase.Duration(n.Longest) && n.Longest < n.Grace.Longest:
-		s += fmt.Sprintf(", and the longest interval was %s (%s in the last day)", phrase.Duration(n.Longest), longest)
-	default:
-		s += ", and the longest interval was " + phrase.Duration(n.Longest)
-	}
-	return s + "."
 }

@@ -3,7 +3,6 @@ package advice
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -41,32 +40,18 @@ func (w *Windows) Of(length time.Duration) *Window {
 // batchPeriods names the kube-controller-manager flags that batch EndpointSlice and Endpoints updates.
 const batchPeriods = "--endpointslice-updates-batch-period and --endpoint-updates-batch-period"
 
-// mistakes returns how many addresses the client would have put back by mistake.
-func (w Window) mistakes() int { return max(w.Bounces, w.StaleReadds) }
-
-// windowRemedy returns the second half of the remedy for in-place updates. It describes the mistakes of clients, and
-// whether batching prevents them. The windows must be sorted by Length.
+// windowRemedy returns the second half of the remedy for in-place updates: whether batching hides the mistakes of clients.
+// The windows must be sorted by Length.
 func windowRemedy(windows []Window) string {
 	hiding := len(windows) // from this window on, no client makes a mistake
-	for hiding > 0 && windows[hiding-1].mistakes() == 0 {
+	for hiding > 0 && max(windows[hiding-1].Bounces, windows[hiding-1].StaleReadds) == 0 {
 		hiding--
 	}
-	if hiding == 0 {
+	switch {
+	case hiding == 0:
 		return "No client of the Endpoints was affected, with or without batching."
+	case hiding == len(windows):
+		return fmt.Sprintf("Batching for up to %s, by %s or in the clients, is no substitute for the gate.", windows[hiding-1].Length, batchPeriods)
 	}
-	text := fmt.Sprintf("Batching for up to %s, by %s or in the clients, is no substitute for the gate.", windows[hiding-1].Length, batchPeriods)
-	if hiding < len(windows) {
-		text = fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s, or let the clients batch endpoint updates for %[2]s. These addresses are then removed in one update.", batchPeriods, windows[hiding].Length)
-	}
-	var by []string
-	for _, w := range windows[:hiding] {
-		with := "without batching"
-		if w.Length > 0 {
-			with = "with batches of " + w.Length.String()
-		}
-		if w.mistakes() > 0 {
-			by = append(by, fmt.Sprint(w.mistakes(), " ", with))
-		}
-	}
-	return text + " In this update, clients would have put back addresses that were about to leave again: " + strings.Join(by, ", ") + "."
+	return fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s, or let the clients batch endpoint updates for %[2]s. These addresses are then removed in one update.", batchPeriods, windows[hiding].Length)
 }

@@ -33,7 +33,7 @@ func TestOneLateNodeIsAnIncidentOfThatNode(t *testing.T) {
 	equal(t, "end", x.End.Time, zero.Add(seconds(65)))
 	equal(t, "lost", x.Lost, 2)
 	equal(t, "recommended: twice the longest interval", time.Duration(x.Numbers.RecommendedGracePeriod), 100*time.Second)
-	if !strings.Contains(x.Remedy, "set the kube-controller-manager's --node-monitor-grace-period to 100s. It is currently 40s, and the longest interval was 50s") {
+	if !strings.Contains(x.Remedy, "set the kube-controller-manager's --node-monitor-grace-period to 100s. It is currently 40s, and the longest interval of the last day was 50s") {
 		t.Error(x.Remedy)
 	}
 	equal(t, "state after a while", s.at(65+121).only().State, incident.StateResolved)

@@ -27,7 +27,7 @@ var names = map[verdict.Verdict]string{
 
 // acquits holds words in a remedy that would contradict the verdict.
 var acquits = map[verdict.Verdict]string{
-	verdict.GracePeriod: "is not the cause|Leave the grace period|grace period is not at fault|grace period are not at fault|is long enough|would only have delayed",
+	verdict.GracePeriod: "is not the cause|no other grace period|grace period is not at fault|grace period are not at fault",
 	verdict.SharedPath:  "neither the nodes nor etcd are at fault|etwork are well|The network and the grace period are not at fault|Nothing is at fault",
 	verdict.Node:        "neither the nodes nor etcd are at fault|kubelet and the grace period are not at fault|Nothing is at fault",
 	verdict.Undecided:   "is not the cause|not at fault|at fault: |are well|Nothing is",
