@@ -67,14 +67,14 @@ func (a *adviser) read(p program) (given report.Report, err error) {
 		if r == nil {
 			return given, failure
 		}
-		if given, err = r.pipelines[0].advice(""); err != nil {
+		if given, err = r.pipelines[0].advice(); err != nil {
 			err = fmt.Errorf("%s: %w", a.recording, err)
 		}
 		err = cmp.Or(failure, err)
 	default:
 		err = observe(p, a.cluster, *a.settings, a.duration, fmt.Sprintf("--for=%s", a.duration), func(_ context.Context, pipeline *pipeline) (err error) {
 			a.wait(p)
-			given, err = pipeline.advice("")
+			given, err = pipeline.advice()
 			return err
 		})
 	}

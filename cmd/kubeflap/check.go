@@ -154,7 +154,7 @@ func (c *checker) watch(p program) (answer *api.Answer, err error) {
 		}
 		c.between.to = time.Now()
 		wait(ctx, settleFor)
-		found := web.Answer([]web.Cluster{pipeline.cluster("")}, &api.Query{})
+		found := web.Answer([]web.Cluster{pipeline.cluster()}, &api.Query{})
 		answer = &found
 		return nil
 	})

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -55,11 +54,9 @@ type demo struct {
 
 func newDemo(recordings []clusterRecording, speed float64, out io.Writer) *demo {
 	d := &demo{out: out}
-	d.replay = newReplay(recordings, speed, defaultSettings(), func(cluster string) reporter {
-		i := slices.IndexFunc(recordings, func(x clusterRecording) bool { return x.cluster == cluster })
-		header := recordings[i].header
+	d.replay = newReplay(recordings, speed, defaultSettings(), func(x clusterRecording) reporter {
 		t := newTerminal(out)
-		t.brief, t.heading = true, fmt.Sprintf("\n== %s, recorded on %s (UTC): %s", cluster, header.Recorded.UTC().Format(time.DateOnly), phrase.Line(header.Title))
+		t.brief, t.heading = true, fmt.Sprintf("\n== %s, recorded on %s (UTC): %s", x.cluster, x.header.Recorded.UTC().Format(time.DateOnly), phrase.Line(x.header.Title))
 		return t
 	})
 	d.beforeReplay = func(address net.Addr) { d.introduce(addressForABrowser(address)) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -14,9 +13,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
-	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
 // recordedIn returns a directory with what a flight recorder kept of a recording.
@@ -160,22 +157,17 @@ func checkHeader(t *testing.T, file string) {
 	}
 }
 
-// startDownloads serves the recordings in a directory, and the pages of some clusters, like kubeflap with
-// --web.enable-recordings.
-func startDownloads(t *testing.T, dir, config string, pipelines ...*pipeline) string {
+// startDownloads serves the recordings in a directory, like kubeflap with --web.enable-recordings.
+func startDownloads(t *testing.T, dir, config string) string {
 	t.Helper()
 	p, found := listening()
 	flags := listenFlags(config)
-	handler, err := newDownloadHandler(dir, flags, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	handler, err := newDownloadHandler(dir, flags, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := newRegistry("")
-	served := web.Pages{Metrics: metrics.NewPage(registry), Unready: allWatched, Recordings: handler}
-	for _, x := range pipelines {
-		served.Metrics.Add(x.collector, "")
-		served.Clusters = append(served.Clusters, x.cluster(""))
-	}
-	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served, nil) })
+	pages := pagesOf(newPipeline(trackerSettings(), time.Now, silent))
+	pages.Recordings = handler
+	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, pages, nil) })
 	return <-found
 }

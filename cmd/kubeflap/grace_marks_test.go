@@ -148,7 +148,7 @@ func TestGracePeriodsAgainstControllerManagers(t *testing.T) {
 func TestGraceTableAgainstControllerManagers(t *testing.T) {
 	compared := 0
 	for name, c := range readGraceClusters(t) {
-		for _, row := range c.pipeline.gracePeriods("").Rows {
+		for _, row := range c.pipeline.gracePeriods().Rows {
 			if row.GracePeriod != c.grace.Seconds() {
 				continue
 			}

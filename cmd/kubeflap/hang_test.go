@@ -49,7 +49,7 @@ func hanging(t *testing.T, p *pipeline) {
 // held across a write, this test would not end.
 func TestNothingWaitsForTheDiskOrTheTerminal(t *testing.T) {
 	c := failing(200)
-	p := newPipeline(defaultSettings(), func() time.Time { return c.now }, newSilentReporter(""))
+	p := newPipeline(defaultSettings(), func() time.Time { return c.now }, silent)
 	hanging(t, p)
 	c.sink = p.apply
 	c.start()
@@ -60,7 +60,7 @@ func TestNothingWaitsForTheDiskOrTheTerminal(t *testing.T) {
 			gather(t, p)
 		}
 	}
-	if all := p.cluster("").Read().Incidents; len(all) != 200 || all[0].State != "resolved" {
+	if all := p.cluster().Read().Incidents; len(all) != 200 || all[0].State != "resolved" {
 		t.Errorf("%d incidents, the first is %s; want 200 that have ended", len(all), all[0].State)
 	}
 }

@@ -191,7 +191,7 @@ func (r *restarted) incidents() []incident.Incident { return allIncidents(r.pipe
 
 // allIncidents returns the current incidents and those of earlier processes, with all details.
 func allIncidents(p *pipeline) []incident.Incident {
-	c := p.cluster("")
+	c := p.cluster()
 	all := c.Read().Incidents
 	for i := range all {
 		all[i], _ = c.Incident(all[i].ID)

@@ -201,7 +201,7 @@ func checkOrder(t *testing.T, all []incident.Incident) {
 func (r *restarted) checkEnded(before []incident.Incident) {
 	r.t.Helper()
 	for _, x := range before {
-		y, ok := r.pipeline.cluster("").Incident(x.ID)
+		y, ok := r.pipeline.cluster().Incident(x.ID)
 		if x.State == incident.StateResolved && ok && (described(y) != described(x) || y.Summary != x.Summary || len(y.Evidence) != len(x.Evidence)) {
 			r.t.Errorf("it was\n%s | %s\nit is\n%s | %s", described(x), x.Summary, described(y), y.Summary)
 		}
@@ -212,7 +212,7 @@ func (r *restarted) checkEnded(before []incident.Incident) {
 // the coverage show each restart, and how long it took.
 func (x *scenario) checkRestarts(r *restarted, before incident.Incident) {
 	r.t.Helper()
-	after, _ := r.pipeline.cluster("").Incident(before.ID)
+	after, _ := r.pipeline.cluster().Incident(before.ID)
 	has := func(text string) bool {
 		return slices.ContainsFunc(after.Evidence, func(e incident.Evidence) bool { return e.Text == text })
 	}
@@ -222,7 +222,7 @@ func (x *scenario) checkRestarts(r *restarted, before incident.Incident) {
 		}
 	}
 	blind := slices.DeleteFunc(after.Timeline, func(s incident.Span) bool { return s.Track != incident.TrackBlind })
-	gaps := r.pipeline.cluster("").Read().Coverage.Gaps
+	gaps := r.pipeline.cluster().Read().Coverage.Gaps
 	for i, gap := range x.restarts {
 		if len(blind) != len(x.restarts) || blind[i].Start.Sub(storyBegin) > seconds(gap.at) || (blind[i].End.Sub(blind[i].Start)-seconds(gap.until-gap.at)).Abs() > time.Minute {
 			r.t.Errorf("blind in %v, want in %v", blind, x.restarts)
@@ -238,7 +238,7 @@ func (r *restarted) opensAll() {
 	r.t.Helper()
 	shown := r.incidents()
 	for _, n := range r.reported {
-		x, ok := r.pipeline.cluster("").Incident(n.Incident.ID)
+		x, ok := r.pipeline.cluster().Incident(n.Incident.ID)
 		if !ok || !slices.ContainsFunc(shown, func(y incident.Incident) bool { return x.ID == y.ID }) {
 			r.t.Errorf("%s opens %v %s, which is not in the list", n.Incident.ID, ok, x.ID)
 		}

@@ -38,7 +38,7 @@ func replayed(t *testing.T, file string, between period) string {
 	p.log = newLogQueue(io.Discard, func(int) {})
 	settings := trackerSettings()
 	settings.incidents = keptIncidents
-	r, complete := newReplay(recordings, 1e6, settings, newSilentReporter), make(chan struct{})
+	r, complete := newReplay(recordings, 1e6, settings, nil), make(chan struct{})
 	r.afterReplay = func(*slog.Logger) { close(complete) }
 	untilTheEnd(t, func(ctx context.Context) error {
 		p.ctx = ctx

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -13,11 +12,8 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
-	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -28,21 +24,11 @@ func serveIncidents(t *testing.T, files ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings, 0, trackerSettings(), newSilentReporter)
+	r := newReplay(recordings, 0, trackerSettings(), nil)
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	pages := web.Pages{Metrics: r.page(prometheus.NewRegistry()), Unready: r.unready}
-	for i, pipeline := range r.pipelines {
-		pages.Clusters = append(pages.Clusters, pipeline.cluster(recordings[i].cluster))
-	}
-	handler, err := web.Handler(pages, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
+	return served(t, r.pipelines...)
 }
 
 // TestNoIncidentsNamesTheClusterAndTheService checks that an all-clear of the wrong cluster can be noticed.

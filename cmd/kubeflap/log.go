@@ -37,7 +37,8 @@ func throughTerminal(out io.Writer) *logQueue {
 // logReporter logs transitions and incidents.
 type logReporter struct{ logger *slog.Logger }
 
-func newSilentReporter(string) reporter { return logReporter{slog.New(slog.DiscardHandler)} }
+// silent is a reporter that reports nothing.
+var silent = logReporter{slog.New(slog.DiscardHandler)}
 
 // transition logs every transition except normal heartbeats.
 func (l logReporter) transition(x transition.Transition) {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -74,12 +77,38 @@ func parseMetrics(text io.Reader) ([]*dto.MetricFamily, error) {
 	return slices.Collect(maps.Values(byName)), err
 }
 
+// pagesOf returns the pages of pipelines.
+func pagesOf(pipelines ...*pipeline) web.Pages {
+	pages := web.Pages{Metrics: metrics.NewPage(prometheus.NewRegistry()), Unready: pipelines[0].unready}
+	for _, p := range pipelines {
+		pages.Metrics.Add(p.collector, p.name)
+		pages.Clusters = append(pages.Clusters, p.cluster())
+	}
+	return pages
+}
+
+// handlerOf returns the handler for the pages of pipelines.
+func handlerOf(t *testing.T, pipelines ...*pipeline) http.Handler {
+	t.Helper()
+	handler, err := web.Handler(pagesOf(pipelines...), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+// served serves the pages of pipelines until the test ends, and returns the URL.
+func served(t *testing.T, pipelines ...*pipeline) string {
+	t.Helper()
+	server := httptest.NewServer(handlerOf(t, pipelines...))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // gather returns the metrics of a pipeline.
 func gather(t *testing.T, p *pipeline) []*dto.MetricFamily {
 	t.Helper()
-	page := metrics.NewPage(prometheus.NewRegistry())
-	page.Add(p.collector, "")
-	scrape, err := page.Scrape()
+	scrape, err := pagesOf(p).Metrics.Scrape()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 			w.t.Errorf("the remedy does not repeat %g: %s", x.Numbers.Recommended, x.Remedy)
 		}
 	}
-	live, err := w.pipeline.advice("")
+	live, err := w.pipeline.advice()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 func (w *storyWatcher) checkGraceTable(recommended time.Duration) {
 	w.t.Helper()
 	p := w.pipeline
-	table, facts := p.gracePeriods(""), p.incidents.GracePeriod(p.now())
+	table, facts := p.gracePeriods(), p.incidents.GracePeriod(p.now())
 	if len(table.Rows) == 0 {
 		return
 	}

@@ -34,6 +34,8 @@ type pipeline struct {
 	reporter  reporter
 
 	settings settings
+	// name is the value of the label "cluster". It is empty if there is only one cluster.
+	name string
 	// scope is what the pipeline's events show.
 	scope scope
 
@@ -159,7 +161,7 @@ func (p *pipeline) follow(ctx context.Context, watcher *watch.Watcher) error {
 // observe watches a live cluster. It calls `do` as soon as all resources are listed, and stops when `do` returns. The
 // text says how long it waits for the lists.
 func observe(p program, flags *clusterFlags, s settings, within time.Duration, text string, do func(context.Context, *pipeline) error) error {
-	pipeline := newPipeline(s, time.Now, newSilentReporter(""))
+	pipeline := newPipeline(s, time.Now, silent)
 	watcher, err := newWatcher(p.logger, flags, pipeline.apply)
 	if err != nil {
 		return err
@@ -239,10 +241,9 @@ func (p *pipeline) finish() {
 }
 
 // cluster returns the pipeline's data for the web pages.
-func (p *pipeline) cluster(name string) web.Cluster {
+func (p *pipeline) cluster() web.Cluster {
 	return web.Cluster{
-		Name: name,
-		Read: func() web.State { return p.read(name) },
+		Name: p.name, Recorded: p.started.IsZero(), Read: p.read, Advice: p.advice,
 		Incident: func(id string) (incident.Incident, bool) {
 			t := p.advance()
 			if x, ok := p.incidents.Incident(t, id); ok || p.journal == nil {
@@ -250,18 +251,16 @@ func (p *pipeline) cluster(name string) web.Cluster {
 			}
 			return p.journal.Incident(id)
 		},
-		Advice: func() (report.Report, error) { return p.advice(name) },
 	}
 }
 
 // read returns the current state for the web pages.
-func (p *pipeline) read(cluster string) web.State {
+func (p *pipeline) read() web.State {
 	t := p.advance()
 	all, displaced := p.withEarlier(p.incidents.Overview(t))
 	displaced.Add(p.incidents.Displaced(t))
 	s := web.State{
-		AsOf: t, Incidents: all, Displaced: displaced, Started: p.started, Coverage: p.tracker.Coverage(t),
-		GracePeriods: p.gracePeriods(cluster),
+		AsOf: t, Incidents: all, Displaced: displaced, Started: p.started, Coverage: p.tracker.Coverage(t), GracePeriods: p.gracePeriods(),
 	}
 	if p.journal != nil {
 		s.LostUntil = p.journal.LostUntil()
@@ -274,15 +273,15 @@ func (p *pipeline) read(cluster string) web.State {
 }
 
 // advice returns the report of `kubeflap advise`.
-func (p *pipeline) advice(cluster string) (report.Report, error) {
-	return report.Of(p.advance(), p.tracker, p.incidents, p.collector.Intervals(), p.gracePeriods(cluster))
+func (p *pipeline) advice() (report.Report, error) {
+	return report.Of(p.advance(), p.tracker, p.incidents, p.collector.Intervals(), p.gracePeriods())
 }
 
 // gracePeriods returns the comparison of grace periods.
-func (p *pipeline) gracePeriods(cluster string) controlplane.Table {
+func (p *pipeline) gracePeriods() controlplane.Table {
 	t := p.advance()
 	table := p.tracker.GraceTable(t)
-	table.Cluster, table.Notes = cluster, advice.NotesOn(&table, p.incidents.GracePeriod(t))
+	table.Cluster, table.Notes = p.name, advice.NotesOn(&table, p.incidents.GracePeriod(t))
 	return table
 }
 

@@ -12,9 +12,9 @@ import (
 func TestAPipelineWithoutEventsWatchesNothing(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := start
-	p := newPipeline(trackerSettings(), func() time.Time { return now }, newSilentReporter(""))
+	p := newPipeline(trackerSettings(), func() time.Time { return now }, silent)
 	now = start.Add(time.Minute)
-	all := p.cluster("").Read().Coverage.NotWatched
+	all := p.cluster().Read().Coverage.NotWatched
 	if len(all) != len(event.Kinds()) || !all[0].Since.Equal(start) {
 		t.Errorf("not watched: %v", all)
 	}
@@ -22,7 +22,7 @@ func TestAPipelineWithoutEventsWatchesNothing(t *testing.T) {
 		t.Errorf("only %v are not ready", p.unready())
 	}
 	p.apply(event.Event{Seen: now, Kind: event.KindNode, Type: event.Down, Reason: event.ReasonRefused})
-	if x := p.cluster("").Read().Coverage.NotWatched[0]; !x.Since.Equal(start) || x.Reason != event.ReasonRefused {
+	if x := p.cluster().Read().Coverage.NotWatched[0]; !x.Since.Equal(start) || x.Reason != event.ReasonRefused {
 		t.Errorf("after a failure: %+v, want that it is not watched since the start, because the connection was refused", x)
 	}
 }
@@ -31,7 +31,7 @@ func TestAPipelineWithoutEventsWatchesNothing(t *testing.T) {
 func TestAFreshStartHasNoGap(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := start
-	p := newPipeline(trackerSettings(), func() time.Time { return now }, newSilentReporter(""))
+	p := newPipeline(trackerSettings(), func() time.Time { return now }, silent)
 	now = start.Add(30 * time.Millisecond)
 	for _, what := range []event.Type{event.Listing, event.Synced} {
 		for _, kind := range event.Kinds() {
@@ -42,7 +42,7 @@ func TestAFreshStartHasNoGap(t *testing.T) {
 	listed := now.Add(-time.Millisecond)
 	now = start.Add(time.Hour)
 	p.advance()
-	if c := p.cluster("").Read().Coverage; len(c.Gaps) > 0 || !c.Since.Equal(listed) {
+	if c := p.cluster().Read().Coverage; len(c.Gaps) > 0 || !c.Since.Equal(listed) {
 		t.Errorf("gaps %v since %v, want none since %v", c.Gaps, c.Since, listed)
 	}
 }
@@ -52,8 +52,8 @@ func TestAReplayReportsTheWatchesOfItsRecording(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings[:2], 0, trackerSettings(), newSilentReporter)
-	if got := r.pipelines[0].cluster("").Read().Coverage.NotWatched; len(got) != 0 {
+	r := newReplay(recordings[:2], 0, trackerSettings(), nil)
+	if got := r.pipelines[0].cluster().Read().Coverage.NotWatched; len(got) != 0 {
 		t.Errorf("before it begins: %v", got)
 	}
 	if len(r.unready()) == 0 {
@@ -65,7 +65,7 @@ func TestAReplayReportsTheWatchesOfItsRecording(t *testing.T) {
 	last := r.pipelines[0].now()
 	r.pipelines[0].apply(event.Event{Seen: last, Kind: event.KindLease, Type: event.Down, Reason: "timeout"})
 	r.pipelines[0].tracker.Advance(last.Add(time.Hour))
-	if got := r.pipelines[0].cluster("").Read().Coverage.NotWatched; len(got) != 1 || got[0].Reason != "timeout" {
+	if got := r.pipelines[0].cluster().Read().Coverage.NotWatched; len(got) != 1 || got[0].Reason != "timeout" {
 		t.Errorf("not watched: %v", got)
 	}
 	if got := r.unready(); len(got) != 0 {

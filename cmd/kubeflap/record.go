@@ -23,7 +23,7 @@ func registerRecord(app *kingpin.Application) (string, command) {
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
 	return cmd.FullCommand(), func(p program) error {
 		// The pipeline decides when Leases must be read directly, without the watch. The recording includes these Leases.
-		pipeline := newPipeline(defaultSettings(), time.Now, newSilentReporter(""))
+		pipeline := newPipeline(defaultSettings(), time.Now, silent)
 		watcher, err := newWatcher(p.logger, cluster, pipeline.apply)
 		if err != nil {
 			return err

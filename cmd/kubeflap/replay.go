@@ -43,11 +43,11 @@ func registerReplay(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		r := newReplay(recordings, pace, *flags, func(cluster string) reporter {
-			if cluster == "" {
+		r := newReplay(recordings, pace, *flags, func(x clusterRecording) reporter {
+			if x.cluster == "" {
 				return logReporter{p.logger}
 			}
-			return logReporter{p.logger.With(metrics.ClusterLabel, cluster)}
+			return logReporter{p.logger.With(metrics.ClusterLabel, x.cluster)}
 		})
 		if *once {
 			p.log.close() // nothing waits for a replay, so it may wait for the reader of the log
@@ -93,15 +93,18 @@ type replay struct {
 	afterReplay  func(*slog.Logger)
 }
 
-// newReplay returns a replay. It calls `report` once per recording to get a reporter.
-func newReplay(recordings []clusterRecording, speed float64, settings settings, report func(cluster string) reporter) *replay {
+// newReplay returns a replay. It calls `report` once per recording to get a reporter. If `report` is nil, nothing is reported.
+func newReplay(recordings []clusterRecording, speed float64, settings settings, report func(clusterRecording) reporter) *replay {
 	r := &replay{recordings: recordings, beforeReplay: func(net.Addr) {}, afterReplay: func(logger *slog.Logger) {
 		logger.Info("replay complete; serving the final state until interrupted")
 	}}
 	for _, opened := range recordings {
 		clock := recording.NewClock(speed)
-		r.clocks = append(r.clocks, clock)
-		r.pipelines = append(r.pipelines, newPipeline(settings, clock.Now, report(opened.cluster)))
+		pipeline := newPipeline(settings, clock.Now, silent)
+		if pipeline.name = opened.cluster; report != nil {
+			pipeline.reporter = report(opened)
+		}
+		r.clocks, r.pipelines = append(r.clocks, clock), append(r.pipelines, pipeline)
 	}
 	return r
 }
@@ -128,7 +131,7 @@ func replayAtOnce(p program, s settings, between period, file string) (*replay, 
 	if err != nil {
 		return nil, err
 	}
-	r := newReplay(recordings, 0, s, newSilentReporter)
+	r := newReplay(recordings, 0, s, nil)
 	return r, r.playAtOnce(p)
 }
 
@@ -143,26 +146,16 @@ func (r *replay) playAtOnce(p program) error {
 // page returns a page with all clusters' metrics.
 func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 	page := metrics.NewPage(process)
-	for i, pipeline := range r.pipelines {
-		page.Add(pipeline.collector, r.recordings[i].cluster)
+	for _, pipeline := range r.pipelines {
+		page.Add(pipeline.collector, pipeline.name)
 	}
 	return page
 }
 
-// names returns the values of the label "cluster".
-func (r *replay) names() (all []string) {
-	for _, x := range r.recordings {
-		all = append(all, x.cluster)
-	}
-	return all
-}
-
 // clusters returns the data of all clusters for the web pages.
 func (r *replay) clusters() (all []web.Cluster) {
-	for i, pipeline := range r.pipelines {
-		cluster := pipeline.cluster(r.recordings[i].cluster)
-		cluster.Recorded = true
-		all = append(all, cluster)
+	for _, pipeline := range r.pipelines {
+		all = append(all, pipeline.cluster())
 	}
 	return all
 }
@@ -205,8 +198,9 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 		}
 		return nil
 	})
-	registry := newRegistry(r.names()...)
+	registry := prometheus.NewRegistry()
 	for _, pipeline := range r.pipelines {
+		registerProcess(registry, pipeline.name)
 		group.Go(func() error {
 			pipeline.runTicker(ctx, func(time.Time) {})
 			return nil

@@ -34,7 +34,7 @@ func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings, 0, trackerSettings(), newSilentReporter)
+	r := newReplay(recordings, 0, trackerSettings(), nil)
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}

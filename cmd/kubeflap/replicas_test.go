@@ -3,34 +3,15 @@ package main
 import (
 	"fmt"
 	"html"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/web"
 )
-
-// served serves the pages of a pipeline and returns the URL.
-func served(t *testing.T, p *pipeline) string {
-	t.Helper()
-	registry := prometheus.NewRegistry()
-	handler, err := web.Handler(web.Pages{Metrics: metrics.NewPage(registry), Unready: p.unready, Clusters: []web.Cluster{p.cluster("")}}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
-}
 
 // idsOf returns the IDs of the incidents that start at or after the given second, by subject and minute of the start.
 // Replicas may see the start some seconds apart.
@@ -65,7 +46,7 @@ func TestReplicasServeTheSameIncidents(t *testing.T) {
 	first := newRestarted(t, "start 9; 90 silent 5 until 400; 700 silent 3 until 850; 1300 silent 5 until 1700; 2200 silent 3 until 2400; "+
 		"60 unready cart/1 until 68; 150 unready cart/1 until 158; 1000 unready cart/1 until 1008")
 	c := first.cluster
-	second := newPipeline(trackerSettings(), func() time.Time { return c.now }, newSilentReporter(""))
+	second := newPipeline(trackerSettings(), func() time.Time { return c.now }, silent)
 	both := func() {
 		one := first.pipeline.apply
 		c.sink = func(e event.Event) { one(e); second.apply(e) }
@@ -85,7 +66,7 @@ func TestReplicasServeTheSameIncidents(t *testing.T) {
 		first.runUntil(c.second() + 10)
 		second.advance()
 	}
-	theirs := second.cluster("").Read().Incidents
+	theirs := second.cluster().Read().Incidents
 	for subject, id := range idsOf(theirs, 160) {
 		if got := idsOf(first.incidents(), 160)[subject]; got != id {
 			t.Errorf("%s is %q in the first replica and %q in the second", subject, got, id)

@@ -126,7 +126,7 @@ func (x *publicReport) check(t *testing.T) {
 	}
 	defer recorded.Close()
 	clock := recording.NewClock(0)
-	p := newPipeline(trackerSettings(), clock.Now, newSilentReporter(""))
+	p := newPipeline(trackerSettings(), clock.Now, silent)
 	var begin time.Time
 	want, then, last := "", "", ""
 	looked := 0
@@ -140,7 +140,7 @@ func (x *publicReport) check(t *testing.T) {
 			}
 		}
 		var all []pageIncident
-		for _, i := range web.Answer([]web.Cluster{p.cluster("")}, &api.Query{}).Incidents {
+		for _, i := range web.Answer([]web.Cluster{p.cluster()}, &api.Query{}).Incidents {
 			all = append(all, pageIncident{i})
 		}
 		checkSentences(t, p)

@@ -67,7 +67,7 @@ func readRobust(t *testing.T, file string) robustStory {
 func (x *scenario) recorded(t *testing.T) robustStory {
 	t.Helper()
 	c, s := x.cluster(), robustStory{}
-	w := &storyWatcher{t: t, cluster: c, pipeline: newPipeline(robustSettings(), func() time.Time { return c.now }, newSilentReporter(""))}
+	w := &storyWatcher{t: t, cluster: c, pipeline: newPipeline(robustSettings(), func() time.Time { return c.now }, silent)}
 	c.sink = func(e event.Event) {
 		s.events = append(s.events, e)
 		w.pipeline.apply(e)
@@ -98,7 +98,7 @@ func robustSettings() settings {
 func answers(events []event.Event, looks []time.Time, step time.Duration) (all [][]pageIncident) {
 	now := events[0].Seen
 	next := now
-	p := newPipeline(robustSettings(), func() time.Time { return now }, newSilentReporter(""))
+	p := newPipeline(robustSettings(), func() time.Time { return now }, silent)
 	until := func(t time.Time) {
 		for ; step > 0 && next.Before(t); next = next.Add(step) {
 			now = next
@@ -116,7 +116,7 @@ func answers(events []event.Event, looks []time.Time, step time.Duration) (all [
 		}
 		until(look)
 		var shown []pageIncident
-		for _, i := range web.Answer([]web.Cluster{p.cluster("")}, &api.Query{}).Incidents {
+		for _, i := range web.Answer([]web.Cluster{p.cluster()}, &api.Query{}).Incidents {
 			shown = append(shown, pageIncident{i})
 		}
 		all = append(all, shown)

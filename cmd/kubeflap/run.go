@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
@@ -55,7 +56,8 @@ func (r *runner) run(p program) error {
 		runtime.MemProfileRate = 0 // heap profiling would use memory
 	}
 	pipeline := newPipeline(*r.settings, time.Now, logReporter{p.logger})
-	registry := newRegistry("")
+	registry := prometheus.NewRegistry()
+	registerProcess(registry, "")
 	group, ctx := errgroup.WithContext(p.ctx)
 	watcher, err := newWatcher(p.logger, r.cluster, pipeline.apply)
 	if err != nil {
@@ -75,7 +77,7 @@ func (r *runner) run(p program) error {
 	page.Add(pipeline.collector, "")
 	group.Go(func() error { return pipeline.follow(ctx, watcher) })
 	pages := web.Pages{Metrics: page, Unready: pipeline.unready, Profiles: r.profiles, Recordings: recordings}
-	pages.Clusters = []web.Cluster{pipeline.cluster("")}
+	pages.Clusters = []web.Cluster{pipeline.cluster()}
 	group.Go(func() error { return serve(ctx, p, r.listen, pages, nil) })
 	group.Go(func() error { return serveProbes(ctx, p, r.probes, pipeline.unready) })
 	return group.Wait()

@@ -26,7 +26,7 @@ func TestSentencesAboutRecordings(t *testing.T) {
 			}
 			defer events.Close()
 			clock := recording.NewClock(0)
-			p := newPipeline(trackerSettings(), clock.Now, newSilentReporter(""))
+			p := newPipeline(trackerSettings(), clock.Now, silent)
 			if err := recording.Play(t.Context(), events.Events(), clock, p.apply); err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ var (
 // sentence about the grace period contradicts another one.
 func checkSentences(t *testing.T, p *pipeline) {
 	t.Helper()
-	incidents := web.Answer([]web.Cluster{p.cluster("")}, &api.Query{}).Incidents
+	incidents := web.Answer([]web.Cluster{p.cluster()}, &api.Query{}).Incidents
 	names := map[string]bool{}
 	for _, n := range p.tracker.Nodes(p.now(), nil) {
 		names[n.Name] = true
@@ -71,7 +71,7 @@ func checkSentences(t *testing.T, p *pipeline) {
 		}
 		checkDurations(t, x, p.now())
 	}
-	given, err := p.advice("")
+	given, err := p.advice()
 	if err != nil {
 		return // the first lists are not complete
 	}

@@ -48,20 +48,13 @@ func checkWeb(flags *toolkit.FlagConfig) error {
 	return nil
 }
 
-// newRegistry returns a registry with the process metrics. In a replay of several clusters, these metrics exist once
-// per cluster, with the label "cluster". Rules and dashboards can then join them with the metrics of the cluster.
-func newRegistry(clusters ...string) *prometheus.Registry {
-	registry := prometheus.NewRegistry()
-	for _, cluster := range clusters {
-		to := prometheus.Registerer(registry)
-		if cluster != "" {
-			to = prometheus.WrapRegistererWith(prometheus.Labels{metrics.ClusterLabel: cluster}, registry)
-		}
-		to.MustRegister(
-			version.NewCollector("kubeflap"), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		)
+// registerProcess registers the process metrics. In a replay of several clusters, these metrics exist once per cluster,
+// with the label "cluster". Rules and dashboards can then join them with the metrics of the cluster.
+func registerProcess(to prometheus.Registerer, cluster string) {
+	if cluster != "" {
+		to = prometheus.WrapRegistererWith(prometheus.Labels{metrics.ClusterLabel: cluster}, to)
 	}
-	return registry
+	to.MustRegister(version.NewCollector("kubeflap"), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
 
 // serve serves the pages until ctx is canceled. It calls `listening`, if any, for each address that it has bound.

@@ -14,9 +14,7 @@ import (
 
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
-	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
-	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
 // addresses is a log handler that sends the listen addresses of servers to a channel.
@@ -48,12 +46,9 @@ func listening() (program, chan string) {
 func startWith(t *testing.T, config string, profiles bool) string {
 	t.Helper()
 	p, found := listening()
-	registry := newRegistry("")
-	served := web.Pages{
-		Metrics: metrics.NewPage(registry), Unready: allWatched, Profiles: profiles,
-		Clusters: []web.Cluster{newPipeline(trackerSettings(), time.Now, newSilentReporter("")).cluster("")},
-	}
-	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, listenFlags(config), served, nil) })
+	pages := pagesOf(newPipeline(trackerSettings(), time.Now, silent))
+	pages.Unready, pages.Profiles = allWatched, profiles
+	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, listenFlags(config), pages, nil) })
 	return <-found
 }
 

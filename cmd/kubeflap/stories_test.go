@@ -14,13 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -69,15 +67,9 @@ type storyWatcher struct {
 
 func newStoryWatcher(t *testing.T, c *fakeCluster) *storyWatcher {
 	w := &storyWatcher{t: t, cluster: c, file: filepath.Join(t.TempDir(), "story.jsonl")}
-	w.pipeline = newPipeline(trackerSettings(), func() time.Time { return c.now }, newSilentReporter(""))
-	registry := prometheus.NewRegistry()
-	page := metrics.NewPage(registry)
-	page.Add(w.pipeline.collector, "")
-	handler, err := web.Handler(web.Pages{Metrics: page, Clusters: []web.Cluster{w.pipeline.cluster("")}, Unready: w.pipeline.unready}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.page = handler
+	w.pipeline = newPipeline(trackerSettings(), func() time.Time { return c.now }, silent)
+	w.page = handlerOf(t, w.pipeline)
+	var err error
 	if w.writer, err = recording.Create(w.file, recording.Header{Recorded: c.now}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +112,7 @@ func (w *storyWatcher) incidents() []pageIncident {
 
 // shown returns the same as incidents. It takes a tenth of the time, because it writes and reads no JSON.
 func (w *storyWatcher) shown() (all []pageIncident) {
-	for _, x := range web.Answer([]web.Cluster{w.pipeline.cluster("")}, &api.Query{}).Incidents {
+	for _, x := range web.Answer([]web.Cluster{w.pipeline.cluster()}, &api.Query{}).Incidents {
 		all = append(all, pageIncident{x})
 	}
 	return all
@@ -261,7 +253,7 @@ func (x *scenario) checkCounter(w *storyWatcher) {
 			}
 		}
 	}
-	for _, i := range w.pipeline.cluster("").Read().Incidents {
+	for _, i := range w.pipeline.cluster().Read().Incidents {
 		if i.State == incident.StateResolved && i.Withdrawn == "" {
 			resolved[string(i.Scope)+" "+i.Verdict.String()]++
 		}
