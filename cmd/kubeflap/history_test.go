@@ -202,7 +202,7 @@ func allIncidents(p *pipeline) []incident.Incident {
 func (r *restarted) notices() string {
 	var texts []string
 	for _, n := range r.reported {
-		kind := map[incident.NoticeKind]string{incident.Started: "started", incident.Ended: "ended", incident.Continued: "continued"}[n.Kind]
+		kind := map[incident.NoticeKind]string{incident.Started: "started", incident.Ended: "ended"}[n.Kind]
 		texts = append(texts, fmt.Sprintf("%s %s %v", kind, n.Incident.Subject, n.Incident.Verdict))
 	}
 	return strings.Join(texts, ", ")

@@ -43,9 +43,6 @@ type pipeline struct {
 	record func(event.Event)
 	// `journal` keeps the resolved incidents of this process and of earlier ones. It is nil if no incidents are kept.
 	journal *flightrecorder.Journal
-	// `continued` holds the IDs of the incidents that were ongoing when the previous process stopped, until they are
-	// reported.
-	continued []string
 	// recorderStatus returns the state of the flight recorder. It is nil if nothing is recorded.
 	recorderStatus func() flightrecorder.Status
 	now            func() time.Time
@@ -228,7 +225,6 @@ func (p *pipeline) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.report(t, p.incidents.Notices(t))
-	p.reportContinued(t)
 }
 
 // finish reports pending transitions and ongoing incidents. Do not call apply afterwards.

@@ -128,8 +128,6 @@ func (p *pipeline) breakWatches(last time.Time) {
 	for _, x := range p.incidents.Incidents(last) {
 		if x.State.IsFinal() {
 			p.journal.Add(x)
-		} else {
-			p.continued = append(p.continued, x.ID)
 		}
 	}
 }
@@ -145,19 +143,6 @@ func (p *pipeline) interrupt(last, now time.Time) {
 	p.begin(now)
 	p.tracker.Restore(tracked, last)
 	p.incidents.Restore(past, now)
-}
-
-// reportContinued reports the incidents of earlier processes that are still ongoing after the first lists.
-func (p *pipeline) reportContinued(t time.Time) {
-	if len(p.continued) == 0 || !p.tracker.Synced() {
-		return
-	}
-	for _, id := range p.continued {
-		if x, ok := p.incidents.Incident(t, id); ok && x.State == incident.StateOngoing {
-			p.reporter.incident(t, incident.Notice{Kind: incident.Continued, Incident: x})
-		}
-	}
-	p.continued = nil
 }
 
 // withEarlier adds the incidents of the journal to the current ones. It returns at most as many as are kept, and counts

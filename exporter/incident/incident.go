@@ -250,8 +250,6 @@ func (n *Notice) String() string {
 	switch n.Kind {
 	case Merged:
 		return fmt.Sprintf("incident merged: %s is part of the incident of the %s", n.Incident.What(), n.IntoSubject)
-	case Continued:
-		text += " after a restart of kubeflap"
 	case Ended, Ongoing:
 		text += " " + n.Incident.Lasting()
 	}
@@ -277,8 +275,6 @@ const (
 	Merged
 	// Ongoing means that the incident was still ongoing after the last transition, at the end of a recording.
 	Ongoing
-	// Continued means that the incident was ongoing before kubeflap restarted, and is still ongoing.
-	Continued
 	// Revised means that the incident has another verdict than at its end.
 	Revised
 )
