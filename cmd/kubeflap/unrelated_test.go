@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,12 +13,8 @@ import (
 // unrelated adds 500 objects to the events of a recording that have nothing to do with what happens there, and flap. As
 // long as nothing arrives in the recording, nothing arrives of them either, and lists contain them.
 type unrelated struct {
-	random *rand.Rand
-	// objects are in the order of their creation. The addresses of services[i] are the pods with the label app=other-i.
-	objects  []event.Object
-	services []*otherService
-	due      []otherFlap
-	serial   int
+	// cluster has the Services and their pods. Its nodes only say where the pods run.
+	cluster *fakeCluster
 	// model is a healthy node of the recording, or empty. The other nodes do as it does, apart from their own flaps: nodes
 	// holds their state. silent is set while the first of them is silent.
 	model  string
@@ -32,42 +27,31 @@ type unrelated struct {
 	heartbeat time.Time
 }
 
-// otherService is a Deployment with a Service.
-type otherService struct {
-	workload  event.Workload
-	service   event.Service
-	slice     event.EndpointSlice
-	endpoints event.Endpoints
-	pods      []*event.Pod
-}
-
-// otherFlap is what happens at some time.
-type otherFlap struct {
-	at time.Time
-	do func(at time.Time)
-}
-
 // ofOthers reports whether a namespace or a node is one of the unrelated ones.
 func ofOthers(name string) bool { return strings.HasPrefix(name, "other-") }
 
 // besideUnrelated returns the events with unrelated objects. model is the name of a healthy node, or empty.
 func besideUnrelated(events []event.Event, model string, seed uint64) []event.Event {
-	u := &unrelated{random: rand.New(rand.NewPCG(seed, 3)), model: model}
-	begin, lasts := events[0].Seen, events[len(events)-1].Seen.Sub(events[0].Seen)
-	moment := func() time.Time { return begin.Add(time.Duration(u.random.Int64N(int64(lasts) + 1))) }
+	begin := events[0].Seen
+	c := &fakeCluster{now: begin, random: rand.New(rand.NewPCG(seed, 3)), watching: true}
+	u := &unrelated{cluster: c, model: model}
+	c.sink = u.emit
+	lasts := events[len(events)-1].Seen.Sub(begin).Seconds()
+	moment := func() time.Duration { return c.between(0, lasts) }
 	for i := range 20 {
-		v := u.service(i, begin)
-		for _, p := range v.pods {
-			for range 2 {
-				u.flaps(moment(), func(at time.Time) { u.flap(v, p, at) })
-			}
+		c.nodes = append(c.nodes, &fakeNode{Node: event.Node{Meta: event.Meta{Name: fmt.Sprintf("other-%d", i)}}, gone: true})
+	}
+	for i := range 20 {
+		for _, p := range u.service(fmt.Sprintf("other-%d", i)).pods {
+			c.after(moment(), func() { u.flap(p) })
+			c.after(moment(), func() { u.flap(p) })
 		}
 	}
 	for i := range u.nodes {
-		u.flaps(moment(), func(at time.Time) { u.complain(&u.nodes[i], at) })
+		c.after(moment(), func() { u.complain(&u.nodes[i]) })
 	}
 	for _, at := range lonely(events) {
-		u.flaps(at, u.fallSilent)
+		c.after(at.Sub(begin), u.fallSilent)
 	}
 	for _, e := range events {
 		u.runUntil(e.Seen)
@@ -81,95 +65,52 @@ func besideUnrelated(events []event.Event, model string, seed uint64) []event.Ev
 }
 
 // service adds a Deployment with 20 pods, and the objects that it needs.
-func (u *unrelated) service(i int, begin time.Time) *otherService {
-	name := fmt.Sprintf("other-%d", i)
-	labels := map[string]string{"app": name}
-	v := &otherService{
-		workload: event.Workload{Meta: metaOf("deployment", name, name), Resource: event.KindDeployment, Replicas: 20, Selector: labels, Generation: 1},
-		service:  event.Service{Meta: metaOf("service", name, name), Type: "ClusterIP", Selector: labels},
+func (u *unrelated) service(name string) *fakeService {
+	c := u.cluster
+	v := c.service(name, true)
+	c.others = append(c.others, &event.Workload{Meta: metaOf("deployment", name, name), Resource: event.KindDeployment, Replicas: 20, Selector: v.Selector, Generation: 1})
+	for _, n := range c.nodes {
+		p := v.start(c, n)
+		p.serve()
+		p.Namespace, p.Ready.LastTransitionTime = name, c.now.Add(-time.Hour).Truncate(time.Second)
 	}
-	v.slice = event.EndpointSlice{
-		Meta: metaOf("slice", name, name+"-x2x4z"), Service: name, Owner: v.service.UID, ManagedBy: "endpointslice-controller.k8s.io", Writer: "kube-controller-manager",
-	}
-	v.endpoints = event.Endpoints{Meta: metaOf("endpoints", name, name), Writer: "kube-controller-manager"}
-	u.objects = append(u.objects, &v.workload, &v.service, &v.slice, &v.endpoints)
-	for j := range 20 {
-		p := &event.Pod{
-			Meta: metaOf("pod", name, fmt.Sprintf("%s-5d4f7c8b9-%05d", name, j)), Node: fmt.Sprintf("other-%d", j), Phase: "Running", Owner: "ReplicaSet/" + name + "-5d4f7c8b9",
-			Labels: labels, Ready: &event.Condition{Status: event.StatusTrue, LastTransitionTime: begin.Add(-time.Hour).Truncate(time.Second)}, ContainersReady: event.StatusTrue,
-			Containers: []event.Container{{Name: "app", Image: "app:1", ID: "1", Ready: true, State: "running", Started: begin.Add(-time.Hour)}},
-		}
-		v.pods = append(v.pods, p)
-		u.objects = append(u.objects, p)
-	}
+	v.Namespace, v.slice.Namespace, v.endpoints.Namespace = name, name, name
 	v.fill()
-	u.services = append(u.services, v)
 	return v
-}
-
-func (v *otherService) fill() {
-	v.slice.Addresses = nil
-	for _, p := range v.pods {
-		v.slice.Addresses = append(v.slice.Addresses, event.Address{
-			UID: p.UID, IP: "10.7." + strings.TrimPrefix(v.service.Name, "other-") + "." + strconv.Itoa(len(v.slice.Addresses)),
-			Node: p.Node, Ready: p.Ready.Status == event.StatusTrue,
-		})
-	}
-	v.endpoints.Addresses = v.slice.Addresses
-}
-
-// flaps schedules something.
-func (u *unrelated) flaps(at time.Time, do func(time.Time)) {
-	i, _ := slices.BinarySearchFunc(u.due, at, func(f otherFlap, at time.Time) int { return f.at.Compare(at) })
-	u.due = slices.Insert(u.due, i, otherFlap{at, do})
 }
 
 // runUntil lets everything happen that is due, unless nothing arrives from the cluster.
 func (u *unrelated) runUntil(t time.Time) {
-	for len(u.due) > 0 && !u.due[0].at.After(t) && u.due[0].at.Sub(u.heartbeat) < 12*time.Second {
-		x := u.due[0]
-		u.due = u.due[1:]
-		if at := u.all[len(u.all)-1].Seen; x.at.Before(at) {
-			x.at = at
-		}
-		x.do(x.at)
+	if limit := u.heartbeat.Add(12 * time.Second); limit.Before(t) {
+		t = limit
+	}
+	if t.After(u.cluster.now) {
+		u.cluster.runUntil(t.Sub(storyBegin).Seconds())
 	}
 }
 
 // flap makes a pod not ready for some seconds.
-func (u *unrelated) flap(v *otherService, p *event.Pod, at time.Time) {
+func (u *unrelated) flap(p *fakePod) {
 	if p.Ready.Status != event.StatusTrue {
 		return
 	}
-	u.turn(v, p, at, event.StatusFalse)
-	u.flaps(at.Add(time.Duration(2+u.random.IntN(20))*time.Second), func(at time.Time) { u.turn(v, p, at, event.StatusTrue) })
+	p.setReady(u.cluster, false, "ContainersNotReady")
+	u.cluster.after(u.cluster.between(2, 22), func() { p.setReady(u.cluster, true, "") })
 }
 
-func (u *unrelated) turn(v *otherService, p *event.Pod, at time.Time, to event.Status) {
-	p.Ready = &event.Condition{Status: to, LastTransitionTime: at.Truncate(time.Second)}
-	if to == event.StatusFalse {
-		p.Ready.Reason = "ContainersNotReady"
-	}
-	p.ContainersReady, p.Containers[0].Ready = to, to == event.StatusTrue
-	v.fill()
-	for _, o := range []event.Object{p, &v.slice, &v.endpoints} {
-		u.emit(event.Event{Seen: at, Kind: o.Kind(), Type: event.Modified, Object: o})
-	}
-}
-
-// emit adds an event with a copy of its object, if its watch works.
+// emit adds an event, if its watch works. No event is older than the last one.
 func (u *unrelated) emit(e event.Event) {
-	u.serial++
-	e.Object.Metadata().ResourceVersion = "other" + strconv.Itoa(u.serial)
+	if last := u.all[len(u.all)-1].Seen; e.Seen.Before(last) {
+		e.Seen = last
+	}
 	if u.synced[e.Kind] {
-		e.Object = copyObject(e.Object)
 		u.all = append(u.all, e)
 	}
 }
 
 // list adds the objects to a list.
 func (u *unrelated) list(synced event.Event) {
-	for _, o := range u.objects {
+	for _, o := range u.cluster.objects() {
 		if o.Kind() == synced.Kind {
 			u.all = append(u.all, event.Event{Seen: synced.Seen, Kind: synced.Kind, Type: event.Listed, Object: copyObject(o)})
 		}
@@ -213,33 +154,34 @@ func (u *unrelated) follow(e event.Event) {
 }
 
 // turnNode changes the Ready condition of a node.
-func (u *unrelated) turnNode(n *event.Node, at time.Time, to event.Status, reason, message string) {
+func (u *unrelated) turnNode(n *event.Node, to event.Status, reason, message string) {
 	if n.Name == "" {
 		return // the model was not listed yet, or there is none
 	}
-	n.Ready = &event.Condition{Status: to, Reason: reason, Message: message, LastTransitionTime: at.Truncate(time.Second), LastHeartbeatTime: at.Truncate(time.Second)}
-	u.emit(event.Event{Seen: at, Kind: event.KindNode, Type: event.Modified, Object: n})
+	at := u.cluster.now.Truncate(time.Second)
+	n.Ready = &event.Condition{Status: to, Reason: reason, Message: message, LastTransitionTime: at, LastHeartbeatTime: at}
+	u.cluster.sendToWatch(event.Modified, n)
 }
 
 // complain lets a kubelet report its node as not ready for half a minute.
-func (u *unrelated) complain(n *event.Node, at time.Time) {
+func (u *unrelated) complain(n *event.Node) {
 	if n.Ready == nil || n.Ready.Status != event.StatusTrue {
 		return
 	}
-	u.turnNode(n, at, event.StatusFalse, "KubeletNotReady", "container runtime is down")
-	u.flaps(at.Add(30*time.Second), func(at time.Time) { u.turnNode(n, at, event.StatusTrue, "KubeletReady", "") })
+	u.turnNode(n, event.StatusFalse, "KubeletNotReady", "container runtime is down")
+	u.cluster.after(30*time.Second, func() { u.turnNode(n, event.StatusTrue, "KubeletReady", "") })
 }
 
 // fallSilent lets the first node send no heartbeat for 55 s, so that the node controller marks it.
-func (u *unrelated) fallSilent(at time.Time) {
+func (u *unrelated) fallSilent() {
 	n := &u.nodes[0]
 	if n.Ready == nil || n.Ready.Status != event.StatusTrue {
 		return
 	}
 	u.silent = true
-	u.flaps(at.Add(44*time.Second), func(at time.Time) { u.turnNode(n, at, event.StatusUnknown, "NodeStatusUnknown", "") })
-	u.flaps(at.Add(55*time.Second), func(at time.Time) { u.silent = false })
-	u.flaps(at.Add(67*time.Second), func(at time.Time) { u.turnNode(n, at, event.StatusTrue, "KubeletReady", "") })
+	u.cluster.after(44*time.Second, func() { u.turnNode(n, event.StatusUnknown, "NodeStatusUnknown", "") })
+	u.cluster.after(55*time.Second, func() { u.silent = false })
+	u.cluster.after(67*time.Second, func() { u.turnNode(n, event.StatusTrue, "KubeletReady", "") })
 }
 
 // lonely returns two moments in which nothing else happens to heartbeats for minutes, if there are such, and if nodes are
