@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -36,15 +34,7 @@ type facts struct {
 // openLines reads a file of JSON Lines that is compressed with gzip.
 func openLines(t *testing.T, file string) *json.Decoder {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return json.NewDecoder(text)
+	return json.NewDecoder(bytes.NewReader(unzip(t, file)))
 }
 
 func readFacts(t *testing.T, file string) *facts {

@@ -73,18 +73,11 @@ func readGraceClusters(t *testing.T) map[string]*graceCluster {
 		for _, marks := range c.marks {
 			slices.SortFunc(marks, func(a, b graceMark) int { return a.From.Compare(b.From) })
 		}
-		recorded, err := recording.Open("testdata/grace/grace-" + c.grace.String() + "-" + c.monitor.String() + ".jsonl.gz")
-		if err != nil {
-			t.Fatal(err)
-		}
 		clock := recording.NewClock(0)
 		c.pipeline = newPipeline(trackerSettings(), clock.Now, c)
-		if err := recording.Play(t.Context(), recorded.Events(), clock, c.pipeline.apply); err != nil {
-			t.Fatal(err)
-		}
+		play(t, "testdata/grace/grace-"+c.grace.String()+"-"+c.monitor.String()+recordingSuffix, clock, c.pipeline.apply)
 		c.pipeline.finish()
 		checkSentences(t, c.pipeline)
-		recorded.Close()
 	}
 	if len(clusters) != 4 {
 		t.Fatalf("got marks of %d controller managers, want 4", len(clusters))

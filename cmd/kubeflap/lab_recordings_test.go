@@ -24,18 +24,24 @@ func TestLabRecordings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x := readFacts(t, file)
-			recorded, err := recording.Open(strings.TrimSuffix(file, factsSuffix) + recordingSuffix)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer recorded.Close()
 			clock := recording.NewClock(0)
 			run := newFactRun(t, x, clock.Now)
-			if err := recording.Play(t.Context(), recorded.Events(), clock, run.apply); err != nil {
-				t.Fatal(err)
-			}
+			play(t, strings.TrimSuffix(file, factsSuffix)+recordingSuffix, clock, run.apply)
 			run.check()
 		})
+	}
+}
+
+// play replays a recording without waiting.
+func play(t *testing.T, file string, clock *recording.Clock, apply func(event.Event)) {
+	t.Helper()
+	recorded, err := recording.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer recorded.Close()
+	if err := recording.Play(t.Context(), recorded.Events(), clock, apply); err != nil {
+		t.Fatal(err)
 	}
 }
 

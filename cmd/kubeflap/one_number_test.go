@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"time"
@@ -38,24 +36,11 @@ func (w *storyWatcher) finish() {
 
 // recommendations returns each source's recommended grace period in seconds. 0 means no recommendation.
 func (w *storyWatcher) recommendations() map[string]float64 {
-	r := httptest.NewRecorder()
-	w.page.ServeHTTP(r, httptest.NewRequest(http.MethodGet, "/api/v1/incidents", http.NoBody))
-	var answer struct {
-		Incidents []struct {
-			Remedy  string
-			Numbers struct {
-				Recommended float64 `json:"recommended_grace_period_seconds"`
-			}
-		}
-	}
-	if err := json.Unmarshal(r.Body.Bytes(), &answer); err != nil {
-		w.t.Fatal(err)
-	}
 	all := map[string]float64{}
-	for i, x := range answer.Incidents {
-		all[fmt.Sprintf("API %d", i)] = x.Numbers.Recommended
-		if x.Numbers.Recommended > 0 && !strings.Contains(x.Remedy, fmt.Sprintf(" to %gs", x.Numbers.Recommended)) {
-			w.t.Errorf("the remedy does not repeat %g: %s", x.Numbers.Recommended, x.Remedy)
+	for i, x := range w.incidents() {
+		to := time.Duration(x.Numbers.RecommendedGracePeriod).Seconds()
+		if all[fmt.Sprintf("API %d", i)] = to; to > 0 && !strings.Contains(x.Remedy, fmt.Sprintf(" to %gs", to)) {
+			w.t.Errorf("the remedy does not repeat %g: %s", to, x.Remedy)
 		}
 	}
 	live, err := w.pipeline.advice()

@@ -9,8 +9,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/web"
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // publicReport is a recording of a cluster that was built from a public bug report. Seconds count from its beginning.
@@ -120,11 +118,6 @@ func TestReports(t *testing.T) {
 }
 
 func (x *publicReport) check(t *testing.T) {
-	recorded, err := recording.Open("testdata/reports/" + x.file + recordingSuffix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer recorded.Close()
 	clock := recording.NewClock(0)
 	p := newPipeline(trackerSettings(), clock.Now, silent)
 	var begin time.Time
@@ -139,10 +132,7 @@ func (x *publicReport) check(t *testing.T) {
 				then = next
 			}
 		}
-		var all []pageIncident
-		for _, i := range web.Answer([]web.Cluster{p.cluster()}, &api.Query{}).Incidents {
-			all = append(all, pageIncident{i})
-		}
+		all := shownBy(p)
 		checkSentences(t, p)
 		text, err := json.Marshal(all)
 		if err != nil {
@@ -160,7 +150,7 @@ func (x *publicReport) check(t *testing.T) {
 		}
 	}
 	minutes := 0
-	play := func(e event.Event) {
+	play(t, "testdata/reports/"+x.file+recordingSuffix, clock, func(e event.Event) {
 		if begin.IsZero() {
 			begin = e.Seen
 		}
@@ -169,10 +159,7 @@ func (x *publicReport) check(t *testing.T) {
 			minutes = int(since / time.Minute)
 			look(int(since / time.Second))
 		}
-	}
-	if err := recording.Play(t.Context(), recorded.Events(), clock, play); err != nil {
-		t.Fatal(err)
-	}
+	})
 	if !regexp.MustCompile(x.says).MatchString(last) {
 		t.Errorf("no incident says %s:\n%s", x.says, strings.ReplaceAll(last, `},{`, "},\n{"))
 	}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/web"
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // robustStory is what happened in a cluster, and when somebody looks at the page.
@@ -115,11 +113,7 @@ func answers(events []event.Event, looks []time.Time, step time.Duration) (all [
 			events = events[1:]
 		}
 		until(look)
-		var shown []pageIncident
-		for _, i := range web.Answer([]web.Cluster{p.cluster()}, &api.Query{}).Incidents {
-			shown = append(shown, pageIncident{i})
-		}
-		all = append(all, shown)
+		all = append(all, shownBy(p))
 	}
 	return all
 }

@@ -11,8 +11,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/web"
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // TestSentencesAboutRecordings checks the sentences about recordings that no other test replays.
@@ -20,16 +18,9 @@ func TestSentencesAboutRecordings(t *testing.T) {
 	for _, file := range recorded(t) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			events, err := recording.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer events.Close()
 			clock := recording.NewClock(0)
 			p := newPipeline(trackerSettings(), clock.Now, silent)
-			if err := recording.Play(t.Context(), events.Events(), clock, p.apply); err != nil {
-				t.Fatal(err)
-			}
+			play(t, file, clock, p.apply)
 			checkSentences(t, p)
 		})
 	}
@@ -53,7 +44,7 @@ var (
 // sentence about the grace period contradicts another one.
 func checkSentences(t *testing.T, p *pipeline) {
 	t.Helper()
-	incidents := web.Answer([]web.Cluster{p.cluster()}, &api.Query{}).Incidents
+	incidents := shownBy(p)
 	names := map[string]bool{}
 	for _, n := range p.tracker.Nodes(p.now(), nil) {
 		names[n.Name] = true
@@ -65,7 +56,7 @@ func checkSentences(t *testing.T, p *pipeline) {
 	}
 	texts := map[string]string{}
 	for i := range incidents {
-		x := &incidents[i]
+		x := &incidents[i].Incident
 		for j, text := range sentencesOf(x) {
 			texts[fmt.Sprintf("incident %s, sentence %d", x.ID, j)] = text
 		}
