@@ -118,6 +118,13 @@ func check(t *testing.T, name string, c cluster, want ...string) {
 	}
 }
 
+// told is a cluster with its expected recommendations.
+type told struct {
+	name string
+	c    cluster
+	want []string
+}
+
 func TestGracePeriod(t *testing.T) {
 	const slow, tight = "bad nodes_slow", "warning grace_period_tight"
 	managed := but(clusterOf(40*s, ok, 50*s, ok), func(c *cluster) { c.grace.Managed = true })
@@ -129,11 +136,7 @@ func TestGracePeriod(t *testing.T) {
 		c.grace.Interval = interval
 		return c
 	}
-	for _, c := range []struct {
-		name string
-		c    cluster
-		want []string
-	}{
+	for _, c := range []told{
 		{"a healthy cluster needs no advice", clusterOf(50*s, ok, ok, ok), nil},
 		{"below two renewals nothing is safe", clusterOf(19*s, ok, ok), []string{"bad grace_period_unsafe ... recommended 50s"}},
 		{"as short as the heartbeat", clusterOf(10*s, ok, ok), []string{"bad grace_period_unsafe ... recommended 50s ... observed no slow nodes; no renewals fit into the grace period"}},
@@ -163,11 +166,7 @@ func TestGracePeriod(t *testing.T) {
 
 func TestNodes(t *testing.T) {
 	const tight = "warning grace_period_tight"
-	for _, c := range []struct {
-		name string
-		c    cluster
-		want []string
-	}{
+	for _, c := range []told{
 		{
 			"only the first few nodes are named", clusterOf(50*s, 30*s, 31*s, 32*s, 33*s, 34*s, 35*s, 36*s, ok, ok),
 			[]string{tight, "warning nodes_slow ... observed 7 of 9 nodes: node-7 (36s, until 2026-03-02 12:00 UTC), node-6 (35s, ... , and 2 more | ... ,node-1 "},
@@ -200,42 +199,28 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
+func TestServicesAndUpdates(t *testing.T) {
 	of := func(name string, conflict bool, resets uint64) services.Service {
 		return services.Service{Namespace: "a", Name: name, Manual: true, SelectorConflict: conflict, Counters: services.Counters{ResetsWithSelector: resets}}
 	}
-	check(t, "Services", but(clusterOf(50*s, ok), func(c *cluster) {
-		c.services = []services.Service{of("conflict", true, 0), of("burst", true, 1), of("mended", false, 3)}
-	}), "bad selector_conflict burst ... removed once ... then write the Endpoints again", "warning selector_conflict conflict ... still there")
-}
-
-func TestInPlaceUpdates(t *testing.T) {
-	lost := func(namespace string) []services.Service {
-		x := services.Service{Namespace: namespace, Name: "web"}
+	conflicts := []services.Service{of("conflict", true, 0), of("burst", true, 1), of("mended", false, 3)}
+	updated := func(n pods.Namespace, lossesIn string) cluster {
+		x := services.Service{Namespace: lossesIn, Name: "web"}
 		x.Losses[cause.InPlaceUpdate] = 4
-		return []services.Service{x}
+		n.Name, n.InPlaceUpdates = "shop", 4
+		return but(clusterOf(50*s, ok), func(c *cluster) { c.services, c.namespaces = []services.Service{x}, []pods.Namespace{n} })
 	}
-	web, updates := lost("shop"), pods.Namespace{InPlaceUpdates: 4}
-	for _, c := range []struct {
-		name   string
-		n      pods.Namespace
-		hit    []services.Service
-		advice string
-	}{
-		{"pods without a gate get one", pods.Namespace{InPlaceUpdates: 4, UngatedUpdates: 4}, web, "give these pods a readiness gate"},
-		{"a gate is turned too late", updates, web, "set their readiness gate to False before"},
-		{"restarts that no Endpoints show", pods.Namespace{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, "give these pods"},
-		{"updates that a gate hid", updates, nil, ""},
-		{"losses in another namespace", updates, lost("other"), ""},
+	ungated, update := pods.Namespace{UngatedUpdates: 4}, "warning inplace_updates ... "
+	for _, c := range []told{
+		{"Services", but(clusterOf(50*s, ok), func(c *cluster) { c.services = conflicts }), []string{
+			"bad selector_conflict burst ... removed once ... then write the Endpoints again", "warning selector_conflict conflict ... still there",
+		}},
+		{"pods without a gate get one", updated(ungated, "shop"), []string{update + "give these pods a readiness gate"}},
+		{"a gate is turned too late", updated(pods.Namespace{}, "shop"), []string{update + "set their readiness gate to False before"}},
+		{"restarts that no Endpoints show", updated(pods.Namespace{UngatedUpdates: 4, SilentRestarts: 4}, "other"), []string{update + "give these pods"}},
+		{"losses in another namespace", updated(ungated, "other"), nil},
 	} {
-		var want []string
-		if c.advice != "" {
-			want = []string{"warning inplace_updates ... " + c.advice}
-		}
-		check(t, c.name, but(clusterOf(50*s, ok), func(x *cluster) {
-			c.n.Name = "shop"
-			x.services, x.namespaces = c.hit, []pods.Namespace{c.n}
-		}), want...)
+		check(t, c.name, c.c, c.want...)
 	}
 }
 
@@ -246,11 +231,7 @@ func TestSettings(t *testing.T) {
 	period := func(d time.Duration) cluster { return flags(event.ControllerManagerFlags{MonitorPeriod: d}) }
 	timeout := func(d time.Duration) cluster { return flags(event.ControllerManagerFlags{EvictionTimeout: d}) }
 	of := "note controller_manager_flag ... set --"
-	for _, c := range []struct {
-		name string
-		c    cluster
-		want []string
-	}{
+	for _, c := range []told{
 		{"the default monitor period", period(5 * s), nil},
 		{"that of the profile fast", period(2 * s), nil},
 		{"a long monitor period", period(20 * s), []string{of + "node-monitor-period=20s ... 2s in fast ... up to 40s late"}},
