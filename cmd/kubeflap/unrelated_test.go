@@ -98,8 +98,10 @@ func (u *unrelated) flap(p *fakePod) {
 	u.cluster.after(u.cluster.between(2, 22), func() { p.setReady(u.cluster, true, "") })
 }
 
-// emit adds an event, if its watch works. No event is older than the last one.
+// emit adds an event, if its watch works. No event is older than the last one, and no resource version can be compared with
+// those of the recording.
 func (u *unrelated) emit(e event.Event) {
+	e.Object.Metadata().ResourceVersion = "other" + e.Object.Metadata().ResourceVersion
 	if last := u.all[len(u.all)-1].Seen; e.Seen.Before(last) {
 		e.Seen = last
 	}
