@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"strings"
 	"time"
@@ -24,9 +23,6 @@ func registerDemo(app *kingpin.Application) (string, command) {
 	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", &pace, parseSpeed).Default("10")
 	listen := kingpinflag.AddFlags(cmd, localAddress)
 	return cmd.FullCommand(), func(p program) error {
-		if err := checkWeb(listen); err != nil {
-			return err
-		}
 		recordings, err := openIncidents()
 		if err != nil {
 			return err
@@ -36,11 +32,9 @@ func registerDemo(app *kingpin.Application) (string, command) {
 		d := newDemo(recordings, pace, out)
 		// The terminal already shows all events.
 		level := promslog.NewLevel()
+		_ = level.Set("warn") // which is a level
 		p.logger = promslog.New(&promslog.Config{Level: level, Writer: p.log})
-		if err := level.Set("warn"); err != nil {
-			return fmt.Errorf("set the log level: %w", err)
-		}
-		return d.serve(p, listen)
+		return d.serve(p, listen, func(address net.Addr) { d.introduce(addressForABrowser(address)) }, d.conclude)
 	}
 }
 
@@ -59,8 +53,6 @@ func newDemo(recordings []clusterRecording, speed float64, out io.Writer) *demo 
 		t.brief, t.heading = true, fmt.Sprintf("\n== %s, recorded on %s (UTC): %s", x.cluster, x.header.Recorded.UTC().Format(time.DateOnly), phrase.Line(x.header.Title))
 		return t
 	})
-	d.beforeReplay = func(address net.Addr) { d.introduce(addressForABrowser(address)) }
-	d.afterReplay = func(*slog.Logger) { d.conclude() }
 	return d
 }
 

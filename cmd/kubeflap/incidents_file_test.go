@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -39,10 +39,9 @@ func replayed(t *testing.T, file string, between period) string {
 	settings := trackerSettings()
 	settings.incidents = keptIncidents
 	r, complete := newReplay(recordings, 1e6, settings, nil), make(chan struct{})
-	r.afterReplay = func(*slog.Logger) { close(complete) }
 	untilTheEnd(t, func(ctx context.Context) error {
 		p.ctx = ctx
-		return r.serve(p, listenFlags(""))
+		return r.serve(p, listenFlags(""), func(net.Addr) {}, func() { close(complete) })
 	})
 	address := <-found
 	<-complete

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"path/filepath"
 	"slices"
@@ -53,7 +52,9 @@ func registerReplay(app *kingpin.Application) (string, command) {
 			p.log.close() // nothing waits for a replay, so it may wait for the reader of the log
 			return r.printFinal(p)
 		}
-		return r.serve(p, listen)
+		return r.serve(p, listen, func(net.Addr) {}, func() {
+			p.logger.Info("replay complete; serving the final state until interrupted")
+		})
 	}
 }
 
@@ -87,17 +88,11 @@ type replay struct {
 	recordings []clusterRecording
 	clocks     []*recording.Clock
 	pipelines  []*pipeline
-	// beforeReplay is called as soon as the pages are served at an address, and afterReplay when all recordings are
-	// complete.
-	beforeReplay func(net.Addr)
-	afterReplay  func(*slog.Logger)
 }
 
 // newReplay returns a replay. It calls `report` once per recording to get a reporter. If `report` is nil, nothing is reported.
 func newReplay(recordings []clusterRecording, speed float64, settings settings, report func(clusterRecording) reporter) *replay {
-	r := &replay{recordings: recordings, beforeReplay: func(net.Addr) {}, afterReplay: func(logger *slog.Logger) {
-		logger.Info("replay complete; serving the final state until interrupted")
-	}}
+	r := &replay{recordings: recordings}
 	for _, opened := range recordings {
 		clock := recording.NewClock(speed)
 		pipeline := newPipeline(settings, clock.Now, silent)
@@ -174,10 +169,11 @@ func (r *replay) printFinal(p program) error {
 	return errors.Join(failure, err)
 }
 
-// serve serves the metrics and pages of the recordings, and then replays them. After the replay, it serves the final state until it
-// is interrupted. If a recording is damaged, serve logs the error after the replay. It returns this error when it is
+// serve serves the metrics and pages of the recordings, and then replays them: it calls `begins` as soon as the pages are
+// served at an address, and `ends` when all recordings are complete. After the replay, it serves the final state until it is
+// interrupted. If a recording is damaged, serve logs the error after the replay. It returns this error when it is
 // interrupted.
-func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
+func (r *replay) serve(p program, listen *toolkit.FlagConfig, begins func(net.Addr), ends func()) error {
 	if err := checkWeb(listen); err != nil {
 		return err
 	}
@@ -187,14 +183,14 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 	group.Go(func() error {
 		select {
 		case address := <-listening:
-			r.beforeReplay(address)
+			begins(address)
 		case <-ctx.Done():
 			return nil
 		}
 		if failure = r.play(ctx); failure != nil {
 			p.logger.Error("a recording could not be replayed completely", "err", failure)
 		} else if ctx.Err() == nil {
-			r.afterReplay(p.logger)
+			ends()
 		}
 		return nil
 	})
