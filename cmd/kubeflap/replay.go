@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -178,22 +179,6 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, begins func(net.Ad
 		return err
 	}
 	group, ctx := errgroup.WithContext(p.ctx)
-	var failure error
-	listening := make(chan net.Addr, 1)
-	group.Go(func() error {
-		select {
-		case address := <-listening:
-			begins(address)
-		case <-ctx.Done():
-			return nil
-		}
-		if failure = r.play(ctx); failure != nil {
-			p.logger.Error("a recording could not be replayed completely", "err", failure)
-		} else if ctx.Err() == nil {
-			ends()
-		}
-		return nil
-	})
 	registry := prometheus.NewRegistry()
 	for _, pipeline := range r.pipelines {
 		registerProcess(registry, pipeline.name)
@@ -202,13 +187,25 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, begins func(net.Ad
 			return nil
 		})
 	}
+	var failure error
+	replay := func(address net.Addr) {
+		begins(address)
+		if failure = r.play(ctx); failure != nil {
+			p.logger.Error("a recording could not be replayed completely", "err", failure)
+		} else if ctx.Err() == nil {
+			ends()
+		}
+	}
+	var once sync.Once // one address is sufficient
 	group.Go(func() error {
 		pages := web.Pages{Metrics: r.page(registry), Clusters: r.clusters(), Unready: r.unready}
 		return serve(ctx, p, listen, pages, func(address net.Addr) {
-			select {
-			case listening <- address:
-			default: // another address is sufficient
-			}
+			once.Do(func() {
+				group.Go(func() error {
+					replay(address)
+					return nil
+				})
+			})
 		})
 	})
 	return errors.Join(group.Wait(), failure)
