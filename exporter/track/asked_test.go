@@ -61,7 +61,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	web := func() *story {
 		return newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1")).at(10)
 	}
-	left := newStory(t, Settings{}).starts(slice("a", "web", "web-1", "web-2")).at(10).modified(slice("a", "web", "web-2"))
+	left := newStory(t, Settings{}).starts(aService("web", true), slice("a", "web", "web-1", "web-2")).at(10).modified(slice("a", "web", "web-2"))
 	equal(t, "remembered addresses", kept(left.services, "all.any.recent"), 1)
 	for what, c := range map[string]struct {
 		s      *story
@@ -72,11 +72,11 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		"a node, Lease first": {node().lists(event.KindLease).deleted(aNode("node-1", ready, 0)).at(700), ofNodes, []string{"nodes"}},
 		"an unknown node":     {newStory(t, grace40).starts().deleted(aNode("node-1", ready, 0)), ofNodes, []string{"nodes"}},
 		"pods":                {newStory(t, grace40).starts(aPod("web-1", ready), aPod("web-2", ready)).at(10).deleted(aPod("web-1", ready)).at(20).lists(event.KindPod).at(100), ofPods, []string{"pods.live", "families.live", "nodeNames.live", "pasts.live"}},
-		"a Service":           {web().lists(event.KindService).lists(event.KindEndpointSlice), ofServices, []string{"all", "sources"}},
+		"a Service":           {web().lists(event.KindService).lists(event.KindEndpointSlice), ofServices, []string{"all", "sources", "waiting"}},
 		"a Service and its successor": {
-			web().added(fresh).deleted(aService("web", true)).added(second).deleted(slice("a", "web", "web-1")).deleted(second, fresh), ofServices, []string{"all", "sources"},
+			web().added(fresh).deleted(aService("web", true)).added(second).deleted(slice("a", "web", "web-1")).deleted(second, fresh), ofServices, []string{"all", "sources", "waiting"},
 		},
-		"a slice of a Service that never came": {web().added(never).deleted(never, aService("web", true), slice("a", "web", "web-1")), ofServices, []string{"all", "sources"}},
+		"a slice of a Service that never came": {web().added(never).deleted(never, aService("web", true), slice("a", "web", "web-1")), ofServices, []string{"all", "sources", "waiting"}},
 		"manually managed Endpoints": {
 			newStory(t, byHand).starts(aService("db", false), handWritten("db", "192.0.2.1")).at(20).lists(event.KindEndpoints), ofServices, []string{"sources"},
 		},

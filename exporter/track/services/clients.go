@@ -86,7 +86,7 @@ func (x *clients) recently(s *service, id event.UID, after time.Duration) *recen
 
 // imageUpdated records that an image of the address's pod was changed in place.
 func (x *clients) imageUpdated(s *service, id event.UID) {
-	if s.current && s.isReady(id, x.readFrom) {
+	if s.isReady(id, x.readFrom) {
 		r := x.recently(s, id, pods.UpdateWindow+time.Second)
 		r.updating, r.readded = true, [transition.NumWindows]bool{}
 	}
@@ -114,14 +114,14 @@ func (x *clients) noteTurned(s *service, id event.UID, wasReady bool, t time.Tim
 // close applies the open batch of a client. It reports the bounces, and then the stale re-adds. In a bounce, a client
 // removed an address, put it back, and removed it again.
 func (x *clients) close(s *service, window int, t time.Time) {
-	if !s.batches[window] {
+	if !s.batches[window] || s.deleted {
 		return
 	}
 	s.batches[window] = false
 	var bounced, stale []event.UID
 	for id, r := range s.recent {
 		c := &r.clients[window]
-		if !s.current || !c.waits && !r.updating {
+		if !c.waits && !r.updating {
 			c.waits = false
 			continue
 		}

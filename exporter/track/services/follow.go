@@ -64,7 +64,7 @@ func (x *Services) mark(s *service, t time.Time) {
 	}
 	s.marked = true
 	x.watches.Schedule(t.Add(time.Second), watches.RankServices, func() {
-		if s.marked = false; s.current {
+		if s.marked = false; !s.deleted {
 			x.compareSources(s, t)
 		}
 	})

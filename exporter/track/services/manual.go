@@ -72,7 +72,7 @@ func (s *service) noteJoined(h *source) {
 func (q *facts) compare(u *update, k event.Kind, inEndpoints bool) {
 	s, before, now, selector := u.service, u.before, u.tally(k), u.hasSelector()
 	switch {
-	case u.quiet || u.vanished || !s.current || selector && before.managed+now.managed > 0:
+	case u.quiet || u.vanished || selector && before.managed+now.managed > 0:
 	case before.manual > 0 && now.manual == 0:
 		if selector {
 			s.ResetsWithSelector++
@@ -105,7 +105,7 @@ func (s *service) inConflict() bool {
 func (q *facts) checkWriters(s *service, t time.Time) {
 	overwritten := s.wasOverwritten()
 	s.cleared, s.everManual = s.cleared && s.hasSelector() || overwritten, s.everManual || overwritten
-	if is := s.current && s.inConflict(); is != s.conflict {
+	if is := s.inConflict(); is != s.conflict {
 		s.conflict = is
 		if is {
 			q.report(s, transition.SelectorConflict{
@@ -116,7 +116,7 @@ func (q *facts) checkWriters(s *service, t time.Time) {
 		}
 	}
 	for _, h := range s.sources {
-		q.checkNotices(s, h, t, s.current && s.hasSelector())
+		q.checkNotices(s, h, t, s.hasSelector())
 	}
 }
 
@@ -124,7 +124,7 @@ func (q *facts) checkWriters(s *service, t time.Time) {
 // before kubeflap first saw them. It returns true at most once.
 func (s *service) wasOverwritten() bool {
 	h := s.endpoints()
-	if !s.current || h == nil || !h.overwritten {
+	if h == nil || !h.overwritten {
 		return false
 	}
 	h.overwritten = false

@@ -24,7 +24,7 @@ const (
 func (q *workloads) ask(o *outage, due time.Time) {
 	s := o.service
 	q.watches.Schedule(due, watches.RankServices, func() {
-		if !s.current || !o.isOngoing() {
+		if s.deleted || !o.isOngoing() {
 			return
 		}
 		if is, last := q.waitIn(o), o.wait; !is.Same(last) {
@@ -80,7 +80,7 @@ type over map[transition.Service][cause.NumClasses]event.Moment
 // noteOver records that an outage has ended or changes its class. The record is kept for as long as OutageStarts needs it.
 func (q *classes) noteOver(o *outage) {
 	name, now := o.service.name, q.watches.Now()
-	if !o.service.current {
+	if o.service.deleted {
 		return
 	}
 	all := q.over[name]
@@ -110,14 +110,14 @@ func (x *Services) OutageStarts(into []OutageStart) []OutageStart {
 		return into
 	}
 	for _, s := range x.inOrder() {
-		if o := s.outage; o != nil && s.current {
+		if o := s.outage; o != nil {
 			into = append(into, OutageStart{s.name, o.class, o.since})
 		}
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(x.over), compareNames) {
-		s := x.all[owned{name: name}]
+		s := x.all[name]
 		for class, at := range x.over[name] {
-			isOngoing := s != nil && s.current && s.outage != nil && s.outage.class == cause.Class(class)
+			isOngoing := s != nil && s.outage != nil && s.outage.class == cause.Class(class)
 			if at != 0 && !isOngoing && x.watches.Now().Sub(x.watches.Time(at)) <= keepOver {
 				into = append(into, OutageStart{Service: name, Class: cause.Class(class)})
 			}
@@ -140,7 +140,7 @@ type Outage struct {
 func (x *Services) Outages(t time.Time) map[event.UID]Outage {
 	all := map[event.UID]Outage{}
 	for _, s := range x.all {
-		if o := s.outage; s.current && o != nil && !o.since.After(t) {
+		if o := s.outage; o != nil && !o.since.After(t) {
 			all[s.uid] = Outage{o.since, o.class.String(), o.found, o.wait}
 		}
 	}
@@ -158,7 +158,7 @@ func (x *Services) findOutages() {
 	}
 	x.listed = true
 	for _, s := range x.inOrder() {
-		if !s.current || s.count[ready] > 0 || s.outage != nil || !s.needsAddresses() {
+		if s.count[ready] > 0 || s.outage != nil || !s.needsAddresses() {
 			continue
 		}
 		if o, ok := x.restored[s.uid]; ok {

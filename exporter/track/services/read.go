@@ -85,9 +85,7 @@ func (x *Services) All(into []Service) []Service {
 	all := x.inOrder()
 	into = slices.Grow(into, len(all))
 	for _, s := range all {
-		if s.current {
-			into = append(into, x.read(s))
-		}
+		into = append(into, x.read(s))
 	}
 	return into
 }

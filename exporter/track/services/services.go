@@ -43,9 +43,9 @@ func (q *facts) blindSince() (since time.Time, blind bool) {
 	return since, blind
 }
 
-// report reports a change of a Service, unless the Service does not exist.
+// report reports a change of a Service, unless the Service was deleted.
 func (q *facts) report(s *service, change transition.Transition) {
-	if s.current {
+	if !s.deleted {
 		q.found.Add(change)
 	}
 }
@@ -90,7 +90,7 @@ func New(wanted event.Kind, known []string, watches *watches.Watches, found *tra
 	q := losses{classes{w, map[string][]*outage{}, over{}}, map[event.UID][]*loss{}}
 	return &Services{
 		clients:  clients{losses: q},
-		registry: registry{map[owned]*service{}, map[sourceID]*source{}, nil}, wanted: wanted,
+		registry: registry{map[transition.Service]*service{}, map[event.UID]*source{}, map[transition.Service][]*source{}, nil}, wanted: wanted,
 	}
 }
 

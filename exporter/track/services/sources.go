@@ -38,26 +38,29 @@ func (x *Services) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 
 // apply handles an event of a slice or an Endpoints object.
 func (x *Services) apply(e event.Event, w written) {
-	id, name := sourceID{w.kind, w.UID}, transition.Service{Namespace: w.Namespace, Name: w.service}
-	h, gone := x.sources[id], e.Type == event.Deleted || w.service == ""
-	if h != nil && (gone || h.service.name != name) {
+	name, h := transition.Service{Namespace: w.Namespace, Name: w.service}, x.sources[w.UID]
+	gone := e.Type == event.Deleted || w.service == ""
+	if h != nil && (gone || h.name != name) {
 		x.drop(e, h) // the object was deleted, or somebody moved the slice to another Service or to none
 		h = nil
 	}
 	if gone {
 		return
 	}
-	if h == nil || h.owner != w.owner {
-		s := x.getOrAdd(name, w.owner)
-		if h == nil {
-			h = x.add(id, s)
-		} else if s != h.service {
-			x.move(h, s)
-		}
-		h.owner = w.owner
+	if h == nil {
+		h = &source{kind: w.kind, uid: w.UID, name: name, overwritten: w.kind == event.KindEndpoints}
+		x.sources[w.UID] = h
+	}
+	h.owner = w.owner
+	x.place(h)
+	if h.service == nil {
+		x.see(h, e, w)
+		h.replace(w.addresses)
+		h.count(&w)
+		return
 	}
 	u := x.newUpdate(h, e)
-	x.see(u.service, h, e, w)
+	x.see(h, e, w)
 	x.replace(&u, h, &w)
 }
 
@@ -73,44 +76,57 @@ func (x *Services) replace(u *update, h *source, w *written) {
 	x.mark(u.service, u.at)
 }
 
-func (x *registry) add(id sourceID, s *service) *source {
-	h := &source{sourceID: id, overwritten: id.kind == event.KindEndpoints}
-	x.sources[id] = h
-	h.attach(s)
-	return h
-}
-
-func (h *source) attach(s *service) {
-	h.service = s
-	s.sources = append(s.sources, h)
-}
-
-// detach removes a source from its Service.
-func (x *Services) detach(h *source, t time.Time) {
-	s := h.service
-	x.checkNotices(s, h, t, false)
-	s.sources = slices.DeleteFunc(s.sources, func(x *source) bool { return x == h })
-	x.forgetIfGone(s)
-}
-
-// move attaches a source to another Service. The move does not count as a change of the source's addresses.
-func (x *Services) move(h *source, to *service) {
-	from := h.service
+// place attaches a source to its Service, or puts it among those that wait for one. If a slice has an owner, the name of the
+// Service does not suffice: a deleted Service and its successor with the same name can both have slices for a while. This
+// does not count as a change of addresses.
+func (x *Services) place(h *source) {
+	to, from := x.all[h.name], h.service
+	if to != nil && !h.owner.IsZero() && h.owner != to.uid {
+		to = nil
+	}
+	if to != nil && to == from || to == nil && slices.Contains(x.waiting[h.name], h) {
+		return
+	}
 	x.detach(h, x.watches.Now())
-	h.attach(to)
-	from.recount(x.readFrom)
+	if from != nil {
+		from.recount(x.readFrom)
+	}
+	if h.service = to; to == nil {
+		x.waiting[h.name] = append(x.waiting[h.name], h)
+		return
+	}
+	to.sources = append(to.sources, h)
 	to.recount(x.readFrom)
 	x.recoverIfReady(to)
 	to.noteJoined(h)
 }
 
+func (x *Services) placeAll(some []*source) {
+	for _, h := range slices.Clone(some) {
+		x.place(h)
+	}
+}
+
+// detach removes a source from its Service, or from those that wait for one.
+func (x *Services) detach(h *source, t time.Time) {
+	is := func(x *source) bool { return x == h }
+	if s := h.service; s != nil {
+		x.checkNotices(s, h, t, false)
+		s.sources = slices.DeleteFunc(s.sources, is)
+	} else if x.waiting[h.name] = slices.DeleteFunc(x.waiting[h.name], is); len(x.waiting[h.name]) == 0 {
+		delete(x.waiting, h.name)
+	}
+}
+
 // drop handles the removal of a slice or an Endpoints object. Addresses that are also in other slices stay.
 func (x *Services) drop(e event.Event, h *source) {
-	delete(x.sources, h.sourceID)
-	u := x.newUpdate(h, e)
-	x.seeDeleted(u.service, h, e)
-	h.truncated = false
-	x.replace(&u, h, &written{})
+	delete(x.sources, h.uid)
+	if h.service != nil {
+		u := x.newUpdate(h, e)
+		x.seeDeleted(u.service, h, e)
+		h.truncated = false
+		x.replace(&u, h, &written{})
+	}
 	x.detach(h, e.Seen)
 }
 
@@ -147,8 +163,8 @@ func (x *Services) switchSource(to event.Kind) {
 // last list began.
 func (x *Services) Known(kind event.Kind, do func(event.Meta, *bool)) {
 	for id, h := range x.sources {
-		if id.kind == kind {
-			do(event.Meta{UID: id.uid}, &h.seen)
+		if h.kind == kind {
+			do(event.Meta{UID: id}, &h.seen)
 		}
 	}
 	for _, some := range x.byNamespace {

@@ -57,7 +57,7 @@ func (x *Services) newUpdate(h *source, e event.Event) update {
 // the change may have happened before the Service was first seen, because a watch was broken. The changed object can
 // then belong to a deleted Service with the same name.
 func (q *facts) isBaseline(s *service, k event.Kind, t time.Time) bool {
-	return q.watches.NotBefore(k, t).Before(s.created) || !s.current && !q.watches.Up(event.KindService)
+	return q.watches.NotBefore(k, t).Before(s.created)
 }
 
 // countChange counts the change of one address.

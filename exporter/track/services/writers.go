@@ -5,18 +5,16 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
-
-// sourceID identifies a slice or an Endpoints object.
-type sourceID struct {
-	kind event.Kind
-	uid  event.UID
-}
 
 // source is a slice or an Endpoints object that contains addresses of one Service.
 type source struct {
-	sourceID
+	kind event.Kind
+	uid  event.UID
+	// service is nil if the Service does not exist. name is its name.
 	service *service
+	name    transition.Service
 	// `owner` is the UID of the Service in the object's owner reference, or zero.
 	owner event.UID
 	// mirrored is set for a slice that mirrors Endpoints. controlled is set for a slice of the EndpointSlice
@@ -77,17 +75,17 @@ func (w *written) object() string {
 }
 
 // see records the controller or the writer of a slice or an Endpoints object. Call it before the addresses are replaced.
-func (q *facts) see(s *service, h *source, e event.Event, w written) {
+func (q *facts) see(h *source, e event.Event, w written) {
 	h.seen = true
 	h.mirrored, h.controlled, h.truncated = w.manager == mirroringController, w.manager == sliceController, w.truncated
 	h.overwritten = h.overwritten && w.emptied
-	q.noteWriter(s, h, e, w.writer)
+	q.noteWriter(h, e, w.writer)
 	q.classify(h, &w)
 }
 
 // noteWriter records the writer of an object. If it is neither the first writer nor the controller manager, somebody has
 // edited the object. An edit is recorded only if address states are read from this kind of object.
-func (q *facts) noteWriter(s *service, h *source, e event.Event, writer string) {
+func (q *facts) noteWriter(h *source, e event.Event, writer string) {
 	switch is, now := event.Hash(writer), q.watches.Moment(e.Seen); {
 	case writer == "":
 		h.strayed = now
@@ -95,8 +93,8 @@ func (q *facts) noteWriter(s *service, h *source, e event.Event, writer string) 
 		h.writer = is
 	case h.writer != is:
 		h.strayed = now
-		if e.Type == event.Modified && h.kind == q.readFrom {
-			s.edited = now
+		if h.service != nil && e.Type == event.Modified && h.kind == q.readFrom {
+			h.service.edited = now
 		}
 	}
 }
