@@ -49,6 +49,15 @@ func TestRewriteThatChangesNoReadinessCountsNothingAndAllocatesNothing(t *testin
 	equal(t, "findings", len(s.transitions()), 0)
 }
 
+// TestPodEventCostsAsMuchInALargeFamily has a StatefulSet with a Service for each pod. Only the Service of the pod matters.
+func TestPodEventCostsAsMuchInALargeFamily(t *testing.T) {
+	for _, services := range []int{2, 200} {
+		f, last := aFamily(services, 1)
+		e := event.Event{Seen: clock(60), Kind: event.KindPod, Type: event.Modified, Object: last}
+		equal(t, "allocations", testing.AllocsPerRun(100, func() { f.Apply(e) }), 0)
+	}
+}
+
 // TestNothingIsLeftBehind checks that the tracker keeps nothing of what is gone.
 func TestNothingIsLeftBehind(t *testing.T) {
 	second, fresh, never := aService("web", true), slice("b", "web", "web-1"), slice("c", "web", "web-1")

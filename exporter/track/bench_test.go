@@ -2,6 +2,7 @@ package track
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"strings"
 	"testing"
@@ -53,6 +54,42 @@ func BenchmarkLateLeaseRenewal(b *testing.B) {
 		l.RenewTime = at
 		f.Apply(event.Event{Seen: at, Kind: event.KindLease, Type: event.Modified, Object: l})
 	}
+}
+
+// BenchmarkPodEvent measures an event of a pod that changes nothing: in a StatefulSet of 500 pods with a Service for each, and
+// in a Deployment of 1,000 pods with one Service.
+func BenchmarkPodEvent(b *testing.B) {
+	for _, size := range []struct{ services, addresses int }{{500, 1}, {1, 1000}} {
+		b.Run(fmt.Sprintf("%d Services of %d", size.services, size.addresses), func(b *testing.B) {
+			f, last := aFamily(size.services, size.addresses)
+			at := zero.Add(time.Minute)
+			b.ReportAllocs()
+			for b.Loop() {
+				at = at.Add(10 * time.Millisecond)
+				f.Apply(event.Event{Seen: at, Kind: event.KindPod, Type: event.Modified, Object: last})
+			}
+		})
+	}
+}
+
+// aFamily returns a tracker of pods with the same template in some Services, and the last pod.
+func aFamily(services, addresses int) (*Tracker, *event.Pod) {
+	f := New(grace40)
+	var all, pods, slices []event.Object
+	for i := range services {
+		s, o := aService(fmt.Sprintf("service-%d", i), true), slice(fmt.Sprintf("slice-%d", i), fmt.Sprintf("service-%d", i))
+		for j := range addresses {
+			p := aPod(fmt.Sprintf("web-%d", addresses*i+j), ready)
+			p.Labels = maps.Clone(s.Selector)
+			pods, o.Addresses = append(pods, p), append(o.Addresses, addressOf(p.Name, j))
+		}
+		all, slices = append(all, s), append(slices, o)
+	}
+	for _, some := range [][]event.Object{all, pods, slices} {
+		listed(f, some[0].Kind(), some...)
+	}
+	f.Advance(zero.Add(time.Minute))
+	return f, pods[len(pods)-1].(*event.Pod)
 }
 
 // bytesPer reports the memory that the tracker holds for each of n objects.

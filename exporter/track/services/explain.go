@@ -2,7 +2,6 @@ package services
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -146,7 +145,7 @@ type relabelled struct {
 	why string
 }
 
-// noteLabels compares the labels of a pod with the selector, if the Service contains the pod. Labels are nil if they are
+// noteLabels compares the labels of a pod that the Service contains, or contained lately, with the selector. Labels are nil if they are
 // unknown, or if the pod was deleted. Labels that the previous selector matches have not been changed: then a change of the
 // Service explains what follows.
 func (q *losses) noteLabels(s *service, id event.UID, labels map[string]string) {
@@ -155,11 +154,7 @@ func (q *losses) noteLabels(s *service, id event.UID, labels map[string]string) 
 		delete(s.relabelled, id)
 		return
 	}
-	if _, known := s.relabelled[id]; known || len(s.selectorBefore) > 0 && s.selectorBefore.Mismatch(labels) == "" {
-		return
-	}
-	contains := s.stateOf(id, q.readFrom, nil) != absent || slices.ContainsFunc(q.byAddress[id], func(l *loss) bool { return l.service == s })
-	if !contains {
+	if s.hasLeft(id) || !q.concerns(s, id) || len(s.selectorBefore) > 0 && s.selectorBefore.Mismatch(labels) == "" {
 		return
 	}
 	if s.relabelled == nil {

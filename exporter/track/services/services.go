@@ -94,10 +94,17 @@ func New(wanted event.Kind, known []string, watches *watches.Watches, found *tra
 	}
 }
 
-// PodChanged handles a pod that was added, changed or deleted.
+// smallService is the number of addresses up to which it is cheaper to look for an address than to do something in vain.
+const smallService = 100
+
+// PodChanged handles a pod that was added, changed or deleted. In a StatefulSet with a Service for each pod, all pods have all
+// these Services, and only one of them contains the pod.
 func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 	for _, is := range c.Services {
 		s := is.(*service)
+		if s.count[ready]+s.count[notReady] <= smallService && !x.concerns(s, id) {
+			continue
+		}
 		x.mark(s, t)
 		if c.ReadyChanged {
 			x.podTurned(s, id, c.Ready, t)
@@ -109,6 +116,11 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 	}
 	x.settleCertain(x.byAddress[id])
 	x.reviewIn(c.Workload.Namespace, func(o *outage) bool { return o.isOf(c.Workload) })
+}
+
+// concerns reports whether a Service contains a pod, or contained it lately.
+func (x *facts) concerns(s *service, id event.UID) bool {
+	return s.recent[id] != nil || s.hasLeft(id) || s.stateOf(id, x.readFrom, nil) != absent
 }
 
 // AddressSource returns the resource from which address states are read.
