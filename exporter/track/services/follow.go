@@ -87,7 +87,7 @@ func (q *facts) compareSources(s *service, t time.Time) {
 			note(a.id)
 		}
 	}
-	if endpoints := s.endpoints(); endpoints != nil && q.areComparable(s) {
+	if endpoints := s.endpoints(); endpoints.service != nil && q.areComparable(s) {
 		for _, c := range compare(s.addresses(event.KindEndpoints), addresses) {
 			if (c.was == ready) != (c.state == ready) && !(endpoints.truncated && c.was == absent) {
 				note(c.id)

@@ -17,7 +17,7 @@ type tally struct{ manual, managed int32 }
 func (s *service) tally(k event.Kind) (n tally) {
 	for _, h := range s.sources {
 		n.managed += h.managed
-		if h.kind == k && (k == event.KindEndpoints || !s.hasSelector() || h.controlled || h.mirrored) {
+		if h.kind == k && (k == event.KindEndpoints || !s.hasSelector() || h.keeper == controller || h.keeper == mirror) {
 			n.manual += h.manual
 		}
 	}
@@ -27,21 +27,19 @@ func (s *service) tally(k event.Kind) (n tally) {
 func (s *service) hasSelector() bool { return len(s.selector) > 0 }
 
 // hasPods reports whether the Service has an address of a pod.
-func (s *service) hasPods() bool {
-	return slices.ContainsFunc(s.sources, func(h *source) bool { return h.managed > 0 })
-}
+func (s *service) hasPods() bool { return s.tally(event.KindEndpoints).managed > 0 }
 
 // manualInEndpoints returns the number of manually managed addresses in the Endpoints object.
 func (s *service) manualInEndpoints() int { return int(s.tally(event.KindEndpoints).manual) }
 
-// endpoints returns the Endpoints object of a Service, or nil.
+// endpoints returns the Endpoints object of a Service. If it has none, the result has no addresses.
 func (s *service) endpoints() *source {
 	for _, h := range s.sources {
 		if h.kind == event.KindEndpoints {
 			return h
 		}
 	}
-	return nil
+	return &source{}
 }
 
 // countManual updates the number of manually managed addresses, and reports a reset if none are left. It counts Endpoints
@@ -52,18 +50,11 @@ func (q *facts) countManual(u *update, h *source, w *written) {
 	if h.count(w); h.kind == event.KindEndpoints && !had && h.manual > 0 {
 		h.appeared = u.version
 	}
-	if h.mirrored && q.watches.IsSynced(event.KindEndpoints) {
+	if h.keeper == mirror && q.watches.IsSynced(event.KindEndpoints) {
 		h.manual = 0 // these addresses are counted in the Endpoints object
 		u.before.manual = u.tally(h.kind).manual
 	}
-	u.noteJoined(h)
-	q.compare(u, h.kind, h.kind == event.KindEndpoints || h.mirrored)
-}
-
-// noteJoined records the addresses of a source that has joined a Service.
-func (s *service) noteJoined(h *source) {
-	s.cleared = s.cleared && s.tally(h.kind).managed == 0
-	s.everManual = s.everManual || h.manual > 0
+	q.compare(u, h.kind, h.kind == event.KindEndpoints || h.keeper == mirror)
 }
 
 // compare reports a reset, or the return of addresses after a reset. If the selector matches pods now, or matched pods
@@ -96,46 +87,27 @@ func (q *facts) compare(u *update, k event.Kind, inEndpoints bool) {
 // pkg/controller/endpoint). Manually managed slices cause no conflict, because this controller does not change them. If
 // pods match the selector, manually managed addresses count as foreign addresses.
 func (s *service) inConflict() bool {
-	n := s.tally(event.KindEndpoints)
-	return s.hasSelector() && (n.manual > 0 && n.managed == 0 || s.cleared)
+	return s.hasSelector() && !s.hasPods() && (s.manualInEndpoints() > 0 || s.cleared || s.endpoints().overwritten)
 }
 
 // checkWriters reports when a conflict begins or ends, when foreign addresses appear or disappear, and when addresses are
 // withdrawn or return.
 func (q *facts) checkWriters(s *service, t time.Time) {
-	overwritten := s.wasOverwritten()
-	s.cleared, s.everManual = s.cleared && s.hasSelector() || overwritten, s.everManual || overwritten
-	if is := s.inConflict(); is != s.conflict {
-		s.conflict = is
-		if is {
-			q.report(s, transition.SelectorConflict{
-				At: at(t), Service: s.name, Count: s.manualInEndpoints(), Overwritten: overwritten, Trigger: s.triggerOfConflict(),
-			})
-		} else {
-			q.report(s, transition.SelectorConflictEnded{At: at(t), Service: s.name})
-		}
+	endpoints, isPossible := s.endpoints(), s.hasSelector() && !s.hasPods()
+	s.cleared, endpoints.overwritten = s.cleared && isPossible, endpoints.overwritten && isPossible
+	s.everManual = s.everManual || endpoints.overwritten || slices.ContainsFunc(s.sources, func(h *source) bool { return h.manual > 0 })
+	switch is := s.inConflict(); {
+	case is == s.conflict:
+	case is:
+		// The trigger does not depend on the order in which the Service and its Endpoints were seen.
+		q.report(s, transition.SelectorConflict{
+			At: at(t), Service: s.name, Count: s.manualInEndpoints(), Overwritten: endpoints.overwritten, Trigger: transition.Trigger(s.uid, endpoints.appeared),
+		})
+	default:
+		q.report(s, transition.SelectorConflictEnded{At: at(t), Service: s.name})
 	}
+	s.conflict = s.inConflict()
 	for _, h := range s.sources {
-		q.checkNotices(s, h, t, s.hasSelector())
+		q.checkNotices(h, t, s.hasSelector())
 	}
-}
-
-// wasOverwritten reports whether a Service has a selector that matches no pods, and Endpoints that were overwritten
-// before kubeflap first saw them. It returns true at most once.
-func (s *service) wasOverwritten() bool {
-	h := s.endpoints()
-	if h == nil || !h.overwritten {
-		return false
-	}
-	h.overwritten = false
-	return s.hasSelector() && s.tally(h.kind).managed == 0
-}
-
-// triggerOfConflict returns a value that identifies a conflict. The value does not depend on the order in which the
-// Service and its Endpoints were seen.
-func (s *service) triggerOfConflict() uint64 {
-	if h := s.endpoints(); h != nil {
-		return transition.Trigger(s.uid, h.appeared)
-	}
-	return 0
 }

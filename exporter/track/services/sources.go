@@ -54,13 +54,13 @@ func (x *Services) apply(e event.Event, w written) {
 	h.owner = w.owner
 	x.place(h)
 	if h.service == nil {
-		x.see(h, e, w)
+		x.see(h, e, &w)
 		h.replace(w.addresses)
 		h.count(&w)
 		return
 	}
 	u := x.newUpdate(h, e)
-	x.see(h, e, w)
+	x.see(h, e, &w)
 	x.replace(&u, h, &w)
 }
 
@@ -98,7 +98,6 @@ func (x *Services) place(h *source) {
 	to.sources = append(to.sources, h)
 	to.recount(x.readFrom)
 	x.recoverIfReady(to)
-	to.noteJoined(h)
 }
 
 func (x *Services) placeAll(some []*source) {
@@ -111,7 +110,7 @@ func (x *Services) placeAll(some []*source) {
 func (x *Services) detach(h *source, t time.Time) {
 	is := func(x *source) bool { return x == h }
 	if s := h.service; s != nil {
-		x.checkNotices(s, h, t, false)
+		x.checkNotices(h, t, false)
 		s.sources = slices.DeleteFunc(s.sources, is)
 	} else if x.waiting[h.name] = slices.DeleteFunc(x.waiting[h.name], is); len(x.waiting[h.name]) == 0 {
 		delete(x.waiting, h.name)
@@ -123,7 +122,7 @@ func (x *Services) drop(e event.Event, h *source) {
 	delete(x.sources, h.uid)
 	if h.service != nil {
 		u := x.newUpdate(h, e)
-		x.seeDeleted(u.service, h, e)
+		x.noteDeleted(h, e)
 		h.truncated = false
 		x.replace(&u, h, &written{})
 	}

@@ -103,7 +103,7 @@ func (x *clients) noteLoss(u *update, a changed, named transition.Address, r *re
 	s, from, now := u.service, u.source, x.watches.Moment(u.at)
 	l := &loss{
 		service: s, of: int(u.readyBefore), manual: a.manual, terminating: a.state == terminating, vanished: u.vanished,
-		inEndpoints: x.readFrom == event.KindEndpoints || from != nil && from.mirrored, version: x.watches.Version(), edited: s.edited == now,
+		inEndpoints: x.readFrom == event.KindEndpoints || from != nil && from.keeper == mirror, version: x.watches.Version(), edited: s.edited == now,
 		change: transition.AddressLost{
 			At: at(u.at), Address: named, Removed: !a.state.stays(), Trigger: transition.Trigger(s.uid, u.version),
 			Foreign: a.state == absent && a.foreign && s.hasSelector() && (x.readFrom != event.KindEndpoints || !s.conflict),
