@@ -28,7 +28,6 @@ func (q *classes) decide(l *loss) {
 	l.planned = c.Announced != "" || c.Cause.OfNode() && q.nodes.AnnouncedFailure(c.Pod.Node, c.Cause, c.Time) != ""
 	l.byOwner = c.Cause == cause.PodDeleted || c.Vanished
 	l.owner, l.revision = q.pods.Workload(c.ID)
-	l.recovered = q.recoveredBy(l.service.name, c.Time)
 	if l.outage != nil {
 		q.review(l.outage)
 		return

@@ -2,6 +2,7 @@ package services
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -45,7 +46,7 @@ type loss struct {
 	planned, byOwner bool
 	owner            event.WorkloadName
 	revision         string
-	// recovered is the time of the Service's last recovery before the loss. An update before it explains nothing.
+	// recovered is the time of the Service's last recovery before the loss, or zero. An update before it explains nothing.
 	recovered time.Time
 }
 
@@ -56,50 +57,46 @@ type losses struct {
 	byAddress map[event.UID][]*loss
 }
 
-// settleLate settles a loss with its most likely cause. If a watch with evidence may lag, and mayWait is set, the loss waits
-// for the watch instead.
-func (q *losses) settleLate(l *loss, mayWait bool) {
-	if !q.settleIf(l, func(x explanation) bool { return !x.lagging || !mayWait }) {
-		q.watches.Schedule(l.change.Time.Add(watches.LagWait), watches.RankServices, func() { q.settleLate(l, false) })
+// await settles a loss after evidenceWait. If a watch with evidence lags, it does so after watches.LagWait.
+func (q *losses) await(l *loss) {
+	q.watches.Schedule(l.change.Time.Add(evidenceWait), watches.RankServices, func() {
+		if q.settleIfExplained(l); !l.settled {
+			q.watches.Schedule(l.change.Time.Add(watches.LagWait), watches.RankServices, func() { q.settleIfExplained(l) })
+		}
+	})
+}
+
+// settleIfExplained settles a loss if its cause is certain, or if it has waited for long enough.
+func (q *losses) settleIfExplained(l *loss) {
+	if l.settled {
+		return
+	}
+	x, waited := q.explain(l), q.watches.Now().Sub(l.change.Time)
+	if x.certain || waited >= evidenceWait && !x.lagging || waited >= watches.LagWait {
+		q.settle(l, x.cause)
 	}
 }
 
-// settleCertain settles those of the losses whose cause is certain.
-func (q *losses) settleCertain(some []*loss) {
+// settleExplained settles those of the losses that need not wait any longer.
+func (q *losses) settleExplained(some []*loss) {
 	for _, l := range slices.Clone(some) {
-		q.settleIf(l, func(x explanation) bool { return x.certain })
+		q.settleIfExplained(l)
 	}
 }
 
-// PodResolved settles the losses that waited for the cause of a pod's readiness change, and for nothing else.
-func (q *losses) PodResolved(w *pods.ReadinessLoss) {
-	for _, l := range slices.Clone(q.byAddress[w.Pod.ID]) {
-		waited := q.watches.Now().Sub(l.change.Time) >= evidenceWait
-		q.settleIf(l, func(x explanation) bool { return x.certain || waited && !x.lagging })
-	}
-}
+// PodResolved settles the losses that waited for the cause of a pod's readiness change.
+func (q *losses) PodResolved(w *pods.ReadinessLoss) { q.settleExplained(q.byAddress[w.Pod.ID]) }
 
 // SettleAll settles all losses with their most likely cause, and makes all classes final.
 func (q *losses) SettleAll() {
-	var all []*loss
-	for _, some := range q.byAddress {
-		all = append(all, some...)
-	}
+	all := slices.Concat(slices.Collect(maps.Values(q.byAddress))...)
 	slices.SortFunc(all, compareLosses)
 	for _, l := range all {
-		q.settleLate(l, false)
-	}
-	q.finishAll()
-}
-
-// settleIf settles a loss if an explanation is good enough, and reports whether the loss is settled.
-func (q *losses) settleIf(l *loss, isEnough func(explanation) bool) bool {
-	if !l.settled {
-		if x := q.explain(l); isEnough(x) {
-			q.settle(l, x.cause)
+		if !l.settled {
+			q.settle(l, q.explain(l).cause)
 		}
 	}
-	return l.settled
+	q.finishAll()
 }
 
 // settle sets the cause of a loss. It then reports the Service's settled losses in order of time. A settled loss waits

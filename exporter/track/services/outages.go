@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -73,34 +74,19 @@ type OutageStart struct {
 	Start time.Time
 }
 
-// over contains the times at which the last outages of each class ended or changed their class, by Service. It keeps those of
+// over contains the times at which the last outages of each Service and class ended or changed their class. It keeps those of
 // deleted Services, too.
-type over map[transition.Service][cause.NumClasses]event.Moment
+type over map[OutageStart]time.Time
 
 // noteOver records that an outage has ended or changes its class. The record is kept for as long as OutageStarts needs it.
 func (q *classes) noteOver(o *outage) {
-	name, now := o.service.name, q.watches.Now()
-	if o.service.deleted {
-		return
-	}
-	all := q.over[name]
-	all[o.class] = q.watches.Moment(now)
-	q.over[name] = all
-	q.watches.Schedule(now.Add(keepOver+time.Second), watches.RankForget, func() {
-		if all := q.over[name]; q.watches.Moment(now) >= slices.Max(all[:]) {
-			delete(q.over, name)
+	is, now := OutageStart{Service: o.service.name, Class: o.class}, q.watches.Now()
+	q.over[is] = now
+	q.watches.Schedule(now.Add(keepOver).Add(1), watches.RankForget, func() {
+		if q.over[is].Equal(now) {
+			delete(q.over, is)
 		}
 	})
-}
-
-// recoveredBy returns the time at which the last outage of a Service had ended by t, or zero.
-func (q *classes) recoveredBy(name transition.Service, t time.Time) (last time.Time) {
-	for _, over := range q.over[name] {
-		if at := q.watches.Time(over); over != 0 && !at.After(t) && at.After(last) {
-			last = at
-		}
-	}
-	return last
 }
 
 // OutageStarts appends the ongoing outages and the outages that ended in the last hour to the given slice, and returns
@@ -114,16 +100,16 @@ func (x *Services) OutageStarts(into []OutageStart) []OutageStart {
 			into = append(into, OutageStart{s.name, o.class, o.since})
 		}
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(x.over), compareNames) {
-		s := x.all[name]
-		for class, at := range x.over[name] {
-			isOngoing := s != nil && s.outage != nil && s.outage.class == cause.Class(class)
-			if at != 0 && !isOngoing && x.watches.Now().Sub(x.watches.Time(at)) <= keepOver {
-				into = append(into, OutageStart{Service: name, Class: cause.Class(class)})
-			}
+	for _, is := range slices.SortedFunc(maps.Keys(x.over), compareStarts) {
+		if s := x.all[is.Service]; s == nil || s.outage == nil || s.outage.class != is.Class {
+			into = append(into, is)
 		}
 	}
 	return into
+}
+
+func compareStarts(a, b OutageStart) int {
+	return cmp.Or(compareNames(a.Service, b.Service), cmp.Compare(a.Class, b.Class))
 }
 
 // Outage is an ongoing outage, as an earlier process knew it.

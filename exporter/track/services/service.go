@@ -43,8 +43,9 @@ type service struct {
 	Last
 	// classSince contains the time at which the first loss or outage of each class was counted.
 	classSince [cause.NumClasses]event.Moment
-	// `outage` is the current outage, or nil.
-	outage *outage
+	// `outage` is the current outage, or nil. recovered is the time at which the last one ended, or zero.
+	outage    *outage
+	recovered time.Time
 
 	// changed is the time at which the Service's selection of pods last changed, by its selector or by
 	// publishNotReadyAddresses. unpublished is the time at which the latter changed.

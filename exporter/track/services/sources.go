@@ -72,7 +72,7 @@ func (x *Services) replace(u *update, h *source, w *written) {
 		x.settleUpdate(u)
 	}
 	x.countManual(u, h, w)
-	x.settleCertain(u.lost)
+	x.settleExplained(u.lost)
 	x.mark(u.service, u.at)
 }
 
@@ -133,27 +133,18 @@ func (x *Services) drop(e event.Event, h *source) {
 // can be watched, and Endpoints otherwise. If EndpointSlices have been listed before, it switches to Endpoints only
 // when the watch of Endpoints works. Until then, the last known states stay in use.
 func (x *Services) chooseSource() {
-	noSlices := x.watches.Missing(event.KindEndpointSlice)
-	slicesSynced := x.watches.IsSynced(event.KindEndpointSlice)
-	switch {
-	case x.wanted != 0:
-	case !noSlices && slicesSynced:
-		x.switchSource(event.KindEndpointSlice)
-	case noSlices && (x.watches.Up(event.KindEndpoints) || !slicesSynced):
-		x.switchSource(event.KindEndpoints)
+	to, isListed := x.readFrom, x.watches.IsSynced(event.KindEndpointSlice)
+	if noSlices := x.watches.Missing(event.KindEndpointSlice); !noSlices && isListed {
+		to = event.KindEndpointSlice
+	} else if noSlices && (x.watches.Up(event.KindEndpoints) || !isListed) {
+		to = event.KindEndpoints
 	}
-}
-
-// switchSource changes the resource from which address states are read.
-func (x *Services) switchSource(to event.Kind) {
-	if x.readFrom == to {
+	if x.wanted != 0 || to == x.readFrom {
 		return
 	}
 	x.readFrom = to
-	for _, s := range x.all {
-		s.recount(to)
-	}
 	for _, s := range x.inOrder() {
+		s.recount(to)
 		x.recoverIfReady(s)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -102,7 +101,7 @@ func (x *clients) noteLoss(u *update, a changed, named transition.Address, r *re
 	}
 	s, from, now := u.service, u.source, x.watches.Moment(u.at)
 	l := &loss{
-		service: s, of: int(u.readyBefore), manual: a.manual, terminating: a.state == terminating, vanished: u.vanished,
+		service: s, of: int(u.readyBefore), recovered: s.recovered, manual: a.manual, terminating: a.state == terminating, vanished: u.vanished,
 		inEndpoints: x.readFrom == event.KindEndpoints || from != nil && from.keeper == mirror, version: x.watches.Version(), edited: s.edited == now,
 		change: transition.AddressLost{
 			At: at(u.at), Address: named, Removed: !a.state.stays(), Trigger: transition.Trigger(s.uid, u.version),
@@ -116,7 +115,7 @@ func (x *clients) noteLoss(u *update, a changed, named transition.Address, r *re
 		s.ownLost = now
 	}
 	u.lost, s.unreported, x.byAddress[a.id] = append(u.lost, l), append(s.unreported, l), append(x.byAddress[a.id], l)
-	x.watches.Schedule(u.at.Add(evidenceWait), watches.RankServices, func() { x.settleLate(l, true) })
+	x.await(l)
 }
 
 // awayUntil returns how long an address was not ready that is ready again at t. It returns 0 if the times are not exact, or
@@ -153,7 +152,7 @@ func (x *clients) settleUpdate(u *update) {
 	if u.readyBefore > 0 && s.count[ready] == 0 && !u.quiet && s.needsAddresses() {
 		x.beginOutage(s, u.at, u.lost)
 	}
-	x.settleCertain(u.lost)
+	x.settleExplained(u.lost)
 	x.close(s, 0, u.at)
 	x.recoverIfReady(s)
 }
