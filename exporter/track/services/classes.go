@@ -26,7 +26,6 @@ type classes struct {
 func (q *classes) decide(l *loss) {
 	c := &l.change
 	l.planned = c.Announced != "" || c.Cause.OfNode() && q.nodes.AnnouncedFailure(c.Pod.Node, c.Cause, c.Time) != ""
-	l.byOwner = c.Cause == cause.PodDeleted || c.Vanished
 	l.owner, l.revision = q.pods.Workload(c.ID)
 	if l.outage != nil {
 		q.review(l.outage)
@@ -60,8 +59,8 @@ func (q *classes) classOf(l *loss) (is cause.Class, final bool) {
 	switch replicas, known := q.Wants(l.owner); {
 	case l.planned:
 		return cause.Planned, true
-	case !l.byOwner || l.owner == event.WorkloadName{}:
-		return cause.Unplanned, true
+	case l.change.Cause != cause.PodDeleted && !l.change.Vanished, l.owner == event.WorkloadName{}:
+		return cause.Unplanned, true // not by an owner of the pod that is known
 	case known && replicas == 0:
 		return cause.ScaledToZero, true
 	}

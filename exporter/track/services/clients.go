@@ -36,9 +36,6 @@ const bounceWindow = 2 * time.Minute
 // ByWindow holds a count for each of transition.Windows.
 type ByWindow [transition.NumWindows]uint64
 
-// clients simulates the clients of all Services.
-type clients struct{ losses }
-
 // recent is the recent past of an address.
 type recent struct {
 	// until is the time until which it matters.
@@ -64,7 +61,7 @@ type turns struct {
 
 // recently returns the recent past of an address, to change it. It is forgotten after the given time. Otherwise, data about
 // every address that ever flapped would accumulate.
-func (x *clients) recently(s *service, id event.UID, after time.Duration) *recent {
+func (x *losses) recently(s *service, id event.UID, after time.Duration) *recent {
 	if s.recent == nil {
 		s.recent = map[event.UID]*recent{}
 	}
@@ -85,7 +82,7 @@ func (x *clients) recently(s *service, id event.UID, after time.Duration) *recen
 }
 
 // imageUpdated records that an image of the address's pod was changed in place.
-func (x *clients) imageUpdated(s *service, id event.UID) {
+func (x *losses) imageUpdated(s *service, id event.UID) {
 	if s.isReady(id, x.readFrom) {
 		r := x.recently(s, id, pods.UpdateWindow+time.Second)
 		r.updating, r.readded = true, [transition.NumWindows]bool{}
@@ -93,7 +90,7 @@ func (x *clients) imageUpdated(s *service, id event.UID) {
 }
 
 // noteTurned informs a Service's clients that an address became ready or stopped being ready.
-func (x *clients) noteTurned(s *service, id event.UID, wasReady bool, t time.Time) *recent {
+func (x *losses) noteTurned(s *service, id event.UID, wasReady bool, t time.Time) *recent {
 	windows := transition.Windows()
 	r := x.recently(s, id, bounceWindow+windows[len(windows)-1]+time.Second)
 	r.updating = r.updating && !wasReady
@@ -113,7 +110,7 @@ func (x *clients) noteTurned(s *service, id event.UID, wasReady bool, t time.Tim
 
 // close applies the open batch of a client. It reports the bounces, and then the stale re-adds. In a bounce, a client
 // removed an address, put it back, and removed it again.
-func (x *clients) close(s *service, window int, t time.Time) {
+func (x *losses) close(s *service, window int, t time.Time) {
 	if !s.batches[window] || s.deleted {
 		return
 	}

@@ -30,7 +30,7 @@ func (q *losses) explain(l *loss) explanation {
 	if l.vanished {
 		x.certain, x.lagging = false, true
 	}
-	if q.watches.Moment(l.change.Time) == l.service.sliceDeleted {
+	if l.sliceDeleted {
 		x.certain = false // the slice may have been deleted with its Service, whose deletion kubeflap has not seen yet
 	}
 	return x
@@ -114,7 +114,7 @@ func (q *losses) explainByService(l *loss) cause.Cause {
 	case q.changedAround(l):
 		return cause.ServiceChanged
 	case l.vanished: // kubeflap did not see who deleted the object
-	case l.foreign, q.watches.Moment(l.change.Time) == l.service.sliceDeleted && l.service.isReady(l.change.ID, q.readFrom):
+	case l.foreign, l.sliceDeleted && l.service.isReady(l.change.ID, q.readFrom):
 		// The EndpointSlice controller would not delete a slice and add its address again immediately.
 		return cause.ManualWrite
 	}

@@ -30,8 +30,8 @@ type loss struct {
 	// `vanished` is set if the object with the address, or its pod, was deleted while kubeflap did not watch.
 	vanished bool
 	// foreign is set if the Service has a selector and an unknown writer manages the source. known is set if a known
-	// manager manages the source. edited is set if somebody made this write to an object that a controller manages.
-	foreign, known, edited bool
+	// manager manages the source. edited and sliceDeleted are those of the update.
+	foreign, known, edited, sliceDeleted bool
 	// version is the resourceVersion of the write that made the loss, or 0 if it is unknown.
 	version uint64
 	// settled is set if the cause has been determined.
@@ -41,11 +41,10 @@ type loss struct {
 	outage *outage
 	// `after` reports what must be reported after the loss: later changes of the address, and the outage.
 	after []func()
-	// planned is set if the departure of the pod or of its node was announced. byOwner is set if the pod's owner may have
-	// deleted the pod.
-	planned, byOwner bool
-	owner            event.WorkloadName
-	revision         string
+	// planned is set if the departure of the pod or of its node was announced.
+	planned  bool
+	owner    event.WorkloadName
+	revision string
 	// recovered is the time of the Service's last recovery before the loss, or zero. An update before it explains nothing.
 	recovered time.Time
 }

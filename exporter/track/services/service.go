@@ -54,9 +54,6 @@ type service struct {
 	// matches, because they were changed.
 	selectorBefore pods.Selector
 	relabelled     map[event.UID]relabelled
-	// edited is the time at which somebody last wrote or deleted an object that a controller manages. sliceDeleted is
-	// the time at which a slice of the EndpointSlice controller was last deleted.
-	edited, sliceDeleted event.Moment
 	// ownLost is the time at which the Service last lost a ready address that is not foreign.
 	ownLost event.Moment
 	// `replaced` holds the newest losses because of pods that were replaced, oldest first.

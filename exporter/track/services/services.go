@@ -65,7 +65,7 @@ func at(t time.Time) transition.At { return transition.At{Time: t} }
 
 // Services tracks the Services of a cluster and their addresses.
 type Services struct {
-	clients
+	losses
 	registry
 
 	// wanted is the resource from which address states must be read, or 0.
@@ -89,7 +89,7 @@ func New(wanted event.Kind, known []string, watches *watches.Watches, found *tra
 	w := workloads{f, map[string]map[event.WorkloadName]*workload{}}
 	q := losses{classes{w, map[string][]*outage{}, over{}}, map[event.UID][]*loss{}}
 	return &Services{
-		clients:  clients{losses: q},
+		losses:   q,
 		registry: registry{map[transition.Service]*service{}, map[event.UID]*source{}, map[transition.Service][]*source{}, nil}, wanted: wanted,
 	}
 }

@@ -60,7 +60,7 @@ func (x *Services) apply(e event.Event, w written) {
 		return
 	}
 	u := x.newUpdate(h, e)
-	x.see(h, e, &w)
+	u.edited = x.see(h, e, &w)
 	x.replace(&u, h, &w)
 }
 
@@ -122,7 +122,8 @@ func (x *Services) drop(e event.Event, h *source) {
 	delete(x.sources, h.uid)
 	if h.service != nil {
 		u := x.newUpdate(h, e)
-		x.noteDeleted(h, e)
+		isSeen := e.Type == event.Deleted && !e.IsInferred()
+		u.sliceDeleted, u.edited = isSeen && h.keeper == controller, isSeen && h.keeper != controller && h.keeper != knownManager
 		h.truncated = false
 		x.replace(&u, h, &written{})
 	}

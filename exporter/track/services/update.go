@@ -23,6 +23,9 @@ type update struct {
 	vanished bool
 	// relisting is set for an event of a later list of EndpointSlices. SlicesListed counts the changes of such a list.
 	relisting bool
+	// edited is set if somebody wrote or deleted an object that a controller manages. sliceDeleted is set if a slice of the
+	// EndpointSlice controller was deleted.
+	edited, sliceDeleted bool
 	// wasTruncated reports whether the Endpoints object omitted addresses before the event.
 	wasTruncated bool
 	// `before` counts the addresses before the event. readyBefore is the number of ready ones.
@@ -60,7 +63,7 @@ func (q *facts) isBaseline(s *service, k event.Kind, t time.Time) bool {
 }
 
 // countChange counts the change of one address.
-func (x *clients) countChange(u *update, a changed) {
+func (x *losses) countChange(u *update, a changed) {
 	from, to := a.was, a.state
 	// Truncated Endpoints omit addresses. So an address that appears is not necessarily new, and a ready address that
 	// disappears can still exist.
@@ -95,14 +98,14 @@ func (x *clients) countChange(u *update, a changed) {
 }
 
 // noteLoss starts the search for the cause of a loss.
-func (x *clients) noteLoss(u *update, a changed, named transition.Address, r *recent) {
+func (x *losses) noteLoss(u *update, a changed, named transition.Address, r *recent) {
 	if r.left = 0; x.notBefore(x.readFrom, u.at).Equal(u.at) {
 		r.left = x.watches.Moment(u.at)
 	}
 	s, from, now := u.service, u.source, x.watches.Moment(u.at)
 	l := &loss{
 		service: s, of: int(u.readyBefore), recovered: s.recovered, manual: a.manual, terminating: a.state == terminating, vanished: u.vanished,
-		inEndpoints: x.readFrom == event.KindEndpoints || from != nil && from.keeper == mirror, version: x.watches.Version(), edited: s.edited == now,
+		inEndpoints: x.readFrom == event.KindEndpoints || from != nil && from.keeper == mirror, version: x.watches.Version(), edited: u.edited, sliceDeleted: u.sliceDeleted,
 		change: transition.AddressLost{
 			At: at(u.at), Address: named, Removed: !a.state.stays(), Trigger: transition.Trigger(s.uid, u.version),
 			Foreign: a.state == absent && a.foreign && s.hasSelector() && (x.readFrom != event.KindEndpoints || !s.conflict),
@@ -120,7 +123,7 @@ func (x *clients) noteLoss(u *update, a changed, named transition.Address, r *re
 
 // awayUntil returns how long an address was not ready that is ready again at t. It returns 0 if the times are not exact, or
 // are long ago.
-func (x *clients) awayUntil(t time.Time, r *recent) time.Duration {
+func (x *losses) awayUntil(t time.Time, r *recent) time.Duration {
 	if r == nil || r.left == 0 || !x.notBefore(x.readFrom, t).Equal(t) {
 		return 0
 	}
@@ -139,7 +142,7 @@ func gain(when transition.At, named transition.Address, from, to state, away tim
 }
 
 // recoverIfReady ends the current outage if the Service has a ready address.
-func (x *clients) recoverIfReady(s *service) {
+func (x *losses) recoverIfReady(s *service) {
 	if now := x.watches.Now(); s.outage != nil && s.count[ready] > 0 {
 		x.recover(s, now, x.notBefore(x.readFrom, now))
 	}
@@ -147,7 +150,7 @@ func (x *clients) recoverIfReady(s *service) {
 
 // settleUpdate completes an event after all addresses have their new states. It resolves the losses whose cause is already
 // certain, and begins or ends an outage.
-func (x *clients) settleUpdate(u *update) {
+func (x *losses) settleUpdate(u *update) {
 	s := u.service
 	if u.readyBefore > 0 && s.count[ready] == 0 && !u.quiet && s.needsAddresses() {
 		x.beginOutage(s, u.at, u.lost)

@@ -109,10 +109,16 @@ func (w *written) object() string {
 }
 
 // see records the writer of a slice or an Endpoints object. Call it before the addresses are replaced: if a foreign writer
-// changes the Endpoints of another writer, kubeflap remembers which addresses were in them.
-func (q *facts) see(h *source, e event.Event, w *written) {
+// changes the Endpoints of another writer, kubeflap remembers which addresses were in them. see reports whether somebody
+// edited the object: its writer is neither the first one nor the controller manager.
+func (q *facts) see(h *source, e event.Event, w *written) (edited bool) {
 	h.seen, h.truncated, h.overwritten = true, w.truncated, h.overwritten && w.emptied
-	q.noteWriter(h, e, w.writer)
+	switch is := event.Hash(w.writer); {
+	case w.writer != "" && (h.writer == 0 || event.IsControllerManager(w.writer)):
+		h.writer = is
+	case h.writer != is:
+		h.strayed, edited = q.watches.Moment(e.Seen), w.writer != "" && e.Type == event.Modified
+	}
 	was := h.keeper
 	h.keeper = q.keeperOf(h, w)
 	switch {
@@ -126,34 +132,7 @@ func (q *facts) see(h *source, e event.Event, w *written) {
 			}
 		}
 	}
-}
-
-// noteWriter records the writer of an object. If it is neither the first writer nor the controller manager, somebody has
-// edited the object. An edit is recorded only if address states are read from this kind of object.
-func (q *facts) noteWriter(h *source, e event.Event, writer string) {
-	switch is, now := event.Hash(writer), q.watches.Moment(e.Seen); {
-	case writer == "":
-		h.strayed = now
-	case h.writer == 0, event.IsControllerManager(writer):
-		h.writer = is
-	case h.writer != is:
-		h.strayed = now
-		if h.service != nil && e.Type == event.Modified && h.kind == q.readFrom {
-			h.service.edited = now
-		}
-	}
-}
-
-// noteDeleted records that the object was deleted. It ignores a deletion that kubeflap did not see, and objects of a kind
-// from which address states are not read.
-func (q *facts) noteDeleted(h *source, e event.Event) {
-	switch {
-	case e.Type != event.Deleted || e.IsInferred() || h.kind != q.readFrom:
-	case h.keeper == controller:
-		h.service.sliceDeleted = q.watches.Moment(e.Seen)
-	case h.keeper != knownManager:
-		h.service.edited = q.watches.Moment(e.Seen)
-	}
+	return edited
 }
 
 // keeperOf returns the kind of an object's writer. The name of the first writer of Endpoints is not checked, because a
