@@ -59,32 +59,32 @@ type losses struct {
 // await settles a loss after evidenceWait. If a watch with evidence lags, it does so after watches.LagWait.
 func (q *losses) await(l *loss) {
 	q.watches.Schedule(l.change.Time.Add(evidenceWait), watches.RankServices, func() {
-		if q.settleIfExplained(l); !l.settled {
-			q.watches.Schedule(l.change.Time.Add(watches.LagWait), watches.RankServices, func() { q.settleIfExplained(l) })
+		if q.settleIf(l, true); !l.settled {
+			q.watches.Schedule(l.change.Time.Add(watches.LagWait), watches.RankServices, func() { q.settleIf(l, true) })
 		}
 	})
 }
 
-// settleIfExplained settles a loss if its cause is certain, or if it has waited for long enough.
-func (q *losses) settleIfExplained(l *loss) {
+// settleIf settles a loss if its cause is certain. If mayGuess is set, it also settles a loss that has waited for long enough.
+func (q *losses) settleIf(l *loss, mayGuess bool) {
 	if l.settled {
 		return
 	}
 	x, waited := q.explain(l), q.watches.Now().Sub(l.change.Time)
-	if x.certain || waited >= evidenceWait && !x.lagging || waited >= watches.LagWait {
+	if x.certain || mayGuess && (waited >= evidenceWait && !x.lagging || waited >= watches.LagWait) {
 		q.settle(l, x.cause)
 	}
 }
 
-// settleExplained settles those of the losses that need not wait any longer.
-func (q *losses) settleExplained(some []*loss) {
+// settleAny settles those of the losses that settleIf can settle.
+func (q *losses) settleAny(some []*loss, mayGuess bool) {
 	for _, l := range slices.Clone(some) {
-		q.settleIfExplained(l)
+		q.settleIf(l, mayGuess)
 	}
 }
 
-// PodResolved settles the losses that waited for the cause of a pod's readiness change.
-func (q *losses) PodResolved(w *pods.ReadinessLoss) { q.settleExplained(q.byAddress[w.Pod.ID]) }
+// PodResolved settles the losses that waited for the cause of a pod's readiness change, and for nothing else.
+func (q *losses) PodResolved(w *pods.ReadinessLoss) { q.settleAny(q.byAddress[w.Pod.ID], true) }
 
 // SettleAll settles all losses with their most likely cause, and makes all classes final.
 func (q *losses) SettleAll() {

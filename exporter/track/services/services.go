@@ -114,7 +114,7 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 			x.imageUpdated(s, id)
 		}
 	}
-	x.settleExplained(x.byAddress[id])
+	x.settleAny(x.byAddress[id], false)
 	x.reviewIn(c.Workload.Namespace, func(o *outage) bool { return o.isOf(c.Workload) })
 }
 

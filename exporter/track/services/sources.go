@@ -72,7 +72,7 @@ func (x *Services) replace(u *update, h *source, w *written) {
 		x.settleUpdate(u)
 	}
 	x.countManual(u, h, w)
-	x.settleExplained(u.lost)
+	x.settleAny(u.lost, false)
 	x.mark(u.service, u.at)
 }
 

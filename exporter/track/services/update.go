@@ -155,7 +155,7 @@ func (x *losses) settleUpdate(u *update) {
 	if u.readyBefore > 0 && s.count[ready] == 0 && !u.quiet && s.needsAddresses() {
 		x.beginOutage(s, u.at, u.lost)
 	}
-	x.settleExplained(u.lost)
+	x.settleAny(u.lost, false)
 	x.close(s, 0, u.at)
 	x.recoverIfReady(s)
 }
