@@ -97,9 +97,9 @@ func (q *losses) explainManual(l *loss) cause.Cause {
 	switch {
 	case l.vanished:
 		return cause.Unknown // kubeflap did not see who deleted the object
-	case l.inEndpoints && l.service.hasSelector() && l.service.manualInEndpoints() == 0 && !l.change.Foreign:
+	case (q.readFrom == event.KindEndpoints || l.keeper == mirror) && l.service.hasSelector() && l.service.manualInEndpoints() == 0 && !l.change.Foreign:
 		return cause.EndpointsReset
-	case l.known:
+	case l.keeper == knownManager:
 		return cause.Unknown // kubeflap cannot see the reasons of a known manager
 	}
 	return cause.ManualWrite
@@ -114,7 +114,7 @@ func (q *losses) explainByService(l *loss) cause.Cause {
 	case q.changedAround(l):
 		return cause.ServiceChanged
 	case l.vanished: // kubeflap did not see who deleted the object
-	case l.foreign, l.sliceDeleted && l.service.isReady(l.change.ID, q.readFrom):
+	case l.keeper == foreigner && l.service.hasSelector(), l.sliceDeleted && l.service.isReady(l.change.ID, q.readFrom):
 		// The EndpointSlice controller would not delete a slice and add its address again immediately.
 		return cause.ManualWrite
 	}
@@ -174,5 +174,5 @@ func (s *service) hasLeft(id event.UID) bool {
 func (l *loss) relabelling() (why string, ok bool) {
 	r, ok := l.service.relabelled[l.change.ID]
 	before := r.version == 0 || l.version == 0 || r.version < l.version
-	return r.why, ok && before && l.change.Removed && !l.terminating && !l.manual && !l.foreign && !l.known
+	return r.why, ok && before && l.change.Removed && !l.terminating && !l.manual && l.keeper != foreigner && l.keeper != knownManager
 }

@@ -22,16 +22,15 @@ const evidenceWait = time.Second
 type loss struct {
 	service *service
 	change  transition.AddressLost
-	// `manual` is set if the address had no targetRef. inEndpoints is set if the address was in Endpoints, or in a slice
-	// that mirrors Endpoints. terminating is set if the address's pod is being deleted.
-	manual, inEndpoints, terminating bool
+	// `manual` is set if the address had no targetRef. terminating is set if the address's pod is being deleted.
+	manual, terminating bool
 	// `of` is the number of the Service's ready addresses before the loss.
 	of int
 	// `vanished` is set if the object with the address, or its pod, was deleted while kubeflap did not watch.
 	vanished bool
-	// foreign is set if the Service has a selector and an unknown writer manages the source. known is set if a known
-	// manager manages the source. edited and sliceDeleted are those of the update.
-	foreign, known, edited, sliceDeleted bool
+	// keeper is the kind of writer of the object with the address. edited and sliceDeleted are those of the update.
+	keeper               keeper
+	edited, sliceDeleted bool
 	// version is the resourceVersion of the write that made the loss, or 0 if it is unknown.
 	version uint64
 	// settled is set if the cause has been determined.
@@ -106,7 +105,7 @@ func (q *losses) settle(l *loss, why cause.Cause) {
 	c.Vanished = why == cause.Unknown && l.vanished
 	c.Foreign = c.Foreign && (why == cause.ManualWrite || c.Vanished)
 	c.Cause, c.Steady = why, why == cause.ManualWrite && l.manual && q.hasSteadyWriter(s)
-	c.Managed = why == cause.Unknown && l.known
+	c.Managed = why == cause.Unknown && l.keeper == knownManager
 	if pod := q.pods.Named(c.ID); pod.Name != "" {
 		c.Pod = pod
 	}

@@ -102,20 +102,20 @@ func (x *losses) noteLoss(u *update, a changed, named transition.Address, r *rec
 	if r.left = 0; x.notBefore(x.readFrom, u.at).Equal(u.at) {
 		r.left = x.watches.Moment(u.at)
 	}
-	s, from, now := u.service, u.source, x.watches.Moment(u.at)
+	s := u.service
 	l := &loss{
 		service: s, of: int(u.readyBefore), recovered: s.recovered, manual: a.manual, terminating: a.state == terminating, vanished: u.vanished,
-		inEndpoints: x.readFrom == event.KindEndpoints || from != nil && from.keeper == mirror, version: x.watches.Version(), edited: u.edited, sliceDeleted: u.sliceDeleted,
+		version: x.watches.Version(), edited: u.edited, sliceDeleted: u.sliceDeleted,
 		change: transition.AddressLost{
 			At: at(u.at), Address: named, Removed: !a.state.stays(), Trigger: transition.Trigger(s.uid, u.version),
 			Foreign: a.state == absent && a.foreign && s.hasSelector() && (x.readFrom != event.KindEndpoints || !s.conflict),
 		},
 	}
-	if from != nil {
-		l.foreign, l.known = from.keeper == foreigner && s.hasSelector(), from.keeper == knownManager
+	if u.source != nil {
+		l.keeper = u.source.keeper
 	}
 	if !l.change.Foreign {
-		s.ownLost = now
+		s.ownLost = x.watches.Moment(u.at)
 	}
 	u.lost, s.unreported, x.byAddress[a.id] = append(u.lost, l), append(s.unreported, l), append(x.byAddress[a.id], l)
 	x.await(l)
@@ -178,7 +178,9 @@ func (x *Services) SlicesListed(t time.Time) {
 	x.relists = nil
 	for _, u := range relists {
 		s := u.service
-		s.relist = nil
+		if s.relist = nil; s.deleted {
+			continue
+		}
 		u.at, u.quiet = t, x.isBaseline(s, event.KindEndpointSlice, t)
 		if x.readFrom == event.KindEndpointSlice {
 			for _, c := range compare(u.listBefore, s.addresses(event.KindEndpointSlice)) {
