@@ -13,7 +13,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
-	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -95,7 +94,6 @@ func (p *teller) states() map[string][]field {
 	for _, x := range p.Watches(p.now, nil) {
 		all["watch "+x.Resource.String()] = fieldsOf(x)
 	}
-	p.workloadStates(all)
 	table := field{}
 	for _, x := range p.GraceTable(p.now).Rows {
 		table.text += " " + x.Silences.String()
@@ -116,26 +114,6 @@ func (p *teller) states() map[string][]field {
 		p.GracePeriod(), p.AddressSource(), p.Synced(), p.LeasesBehind(p.now), resources(p.notWatched()), resources(p.Unready(p.now)), p.LeasesToRead(p.now),
 	})
 	return all
-}
-
-// workloadStates adds what is known about workloads. RolledOut covers the last 10 minutes.
-func (p *teller) workloadStates(all map[string][]field) {
-	for what, k := range map[string]event.Kind{"Deployment": event.KindDeployment, "StatefulSet": event.KindStatefulSet} {
-		p.services.Known(k, func(m event.Meta, _ *bool) {
-			w := event.WorkloadName{Kind: what, Namespace: m.Namespace, Name: m.Name}
-			replicas, known := p.services.Wants(w)
-			updated := p.services.UpdatedAt(w).After(p.now.Add(-10 * time.Minute))
-			all[strings.ToLower(what)+" "+m.Name] = fieldsOf(struct {
-				Wants                    int32
-				Unknown, RolledOut, Zero bool
-			}{replicas, !known, updated, known && replicas == 0})
-		})
-	}
-	for _, x := range p.Services(p.now, nil) {
-		if p.services.NoneWanted(x.Namespace, pods.NewSelector(map[string]string{"app": x.Name})) {
-			all["workloads for "+x.Name] = []field{{"Empty", "true"}}
-		}
-	}
 }
 
 func resources(some []watches.Watch) (all []event.Kind) {

@@ -56,7 +56,7 @@ func (q *classes) drop(o *outage) {
 // classOf returns the class of a settled loss, without regard to the outage that began with it. `final` is set if nothing
 // can change the class.
 func (q *classes) classOf(l *loss) (is cause.Class, final bool) {
-	switch replicas, known := q.Wants(l.owner); {
+	switch replicas, known := q.wants(l.owner); {
 	case l.planned:
 		return cause.Planned, true
 	case l.change.Cause != cause.PodDeleted && !l.change.Vanished, l.owner == event.WorkloadName{}:
@@ -77,8 +77,10 @@ func (q *classes) classOf(l *loss) (is cause.Class, final bool) {
 		began = l.recovered
 	}
 	// A new pod of the same revision shows that the update did not change the pods, or has changed them before.
-	if at := q.UpdatedAt(l.owner); !at.Before(began) && same.Before(at) && !l.change.Vanished {
-		return cause.Rollout, false
+	if w := q.find(l.owner); w != nil && !l.change.Vanished {
+		if at := q.watches.Time(w.updated); !at.Before(began) && same.Before(at) {
+			return cause.Rollout, false
+		}
 	}
 	return cause.Unplanned, !same.Before(t)
 }
@@ -155,7 +157,7 @@ func (q *classes) makeFinal(o *outage) {
 func (q *classes) ApplyWorkload(e event.Event, o *event.Workload) {
 	q.apply(e, o)
 	w := o.Named()
-	_, known := q.Wants(w)
+	_, known := q.wants(w)
 	q.reviewIn(w.Namespace, func(o *outage) bool { return known && !o.single || o.isOf(w) })
 }
 

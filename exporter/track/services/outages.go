@@ -49,12 +49,13 @@ func (q *workloads) ask(o *outage, due time.Time) {
 func (q *workloads) waitIn(o *outage) transition.Wait {
 	s := o.service
 	_, blind := q.blindSince()
+	_, none := q.demand(s.name.Namespace, s.selector)
 	switch {
 	case len(s.selector) == 0:
 		return transition.Wait{}
 	case blind:
 		return o.wait
-	case q.NoneWanted(s.name.Namespace, s.selector):
+	case none:
 		return transition.Wait{Kind: transition.WaitReplicas}
 	}
 	var ids []event.UID

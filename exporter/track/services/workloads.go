@@ -28,7 +28,8 @@ type workload struct {
 	generation int64
 	// revision is a hash of updateRevision, or 0 if the latter is empty.
 	revision uint64
-	// updated is the time of the last update, or 0. falls holds the last falls of the replicas.
+	// updated is the time of the last update that kubeflap saw, or 0: the spec of a Deployment changed, but not its replicas, or
+	// the updateRevision of a StatefulSet changed. falls holds the last falls of the replicas.
 	updated  event.Moment
 	falls    []fall
 	replicas int32
@@ -89,29 +90,22 @@ func (w *workload) set(o *event.Workload, watched bool, now event.Moment) {
 	w.seen, w.replicas, w.generation, w.revision = true, o.Replicas, o.Generation, revision
 }
 
-// Wants returns the number of pods that a workload wants. known is false if the workload does not exist, or if it can
+func (q *workloads) find(w event.WorkloadName) *workload { return q.byNamespace[w.Namespace][w] }
+
+// wants returns the number of pods that a workload wants. known is false if the workload does not exist, or if it can
 // have changed unseen.
-func (q *workloads) Wants(w event.WorkloadName) (replicas int32, known bool) {
-	is := q.byNamespace[w.Namespace][w]
+func (q *workloads) wants(w event.WorkloadName) (replicas int32, known bool) {
+	is := q.find(w)
 	if is == nil || !q.watches.Watched(w.Resource()) {
 		return 0, false
 	}
 	return is.replicas, true
 }
 
-// UpdatedAt returns the time at which kubeflap last saw an update of a workload, or zero. The spec of a Deployment changed,
-// but not its replicas, or the updateRevision of a StatefulSet changed.
-func (q *workloads) UpdatedAt(w event.WorkloadName) (at time.Time) {
-	if is := q.byNamespace[w.Namespace][w]; is != nil {
-		at = q.watches.Time(is.updated)
-	}
-	return at
-}
-
 // scaledDown reports whether a workload gave up a pod because its replicas fell after `since`. A fall explains only as many
 // pods as the difference, so ask only about pods that their owner may have deleted.
 func (q *workloads) scaledDown(w event.WorkloadName, pod event.UID, since time.Time) bool {
-	is := q.byNamespace[w.Namespace][w]
+	is := q.find(w)
 	if is == nil {
 		return false
 	}
@@ -131,7 +125,7 @@ func (q *workloads) scaledDown(w event.WorkloadName, pod event.UID, since time.T
 func (q *workloads) demand(namespace string, by pods.Selector, some ...event.WorkloadName) (pods int32, none bool) {
 	known := true
 	add := func(w event.WorkloadName) {
-		replicas, ok := q.Wants(w)
+		replicas, ok := q.wants(w)
 		pods, known, none = pods+replicas, known && ok, true
 	}
 	for name, w := range q.byNamespace[namespace] {
@@ -146,10 +140,4 @@ func (q *workloads) demand(namespace string, by pods.Selector, some ...event.Wor
 		add(w)
 	}
 	return pods, none && known && pods == 0
-}
-
-// NoneWanted reports whether it is known that the workloads whose pods a Service selects want no pods.
-func (q *workloads) NoneWanted(namespace string, by pods.Selector) bool {
-	_, none := q.demand(namespace, by)
-	return none
 }
