@@ -88,16 +88,17 @@ func (x *Services) place(h *source) {
 		return
 	}
 	x.detach(h, x.watches.Now())
-	if from != nil {
-		from.recount(x.readFrom)
-	}
-	if h.service = to; to == nil {
+	if h.service = to; to != nil {
+		to.sources = append(to.sources, h)
+	} else {
 		x.waiting[h.name] = append(x.waiting[h.name], h)
-		return
 	}
-	to.sources = append(to.sources, h)
-	to.recount(x.readFrom)
-	x.recoverIfReady(to)
+	for _, s := range []*service{from, to} {
+		if s != nil && h.kind == x.readFrom && len(h.entries) > 0 {
+			s.recount(x.readFrom)
+			x.recoverIfReady(s)
+		}
+	}
 }
 
 func (x *Services) placeAll(some []*source) {
