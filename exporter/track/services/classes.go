@@ -187,13 +187,3 @@ func (q *facts) noteCounted(s *service, is cause.Class) {
 		s.classSince[is] = q.watches.Moment(q.watches.Now())
 	}
 }
-
-// finishAll makes all classes final.
-func (q *classes) finishAll() {
-	q.each(func(o *outage) {
-		if o.single {
-			q.review(o)
-		}
-		q.finish(o)
-	})
-}

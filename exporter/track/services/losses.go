@@ -94,7 +94,12 @@ func (q *losses) SettleAll() {
 			q.settle(l, q.explain(l).cause)
 		}
 	}
-	q.finishAll()
+	q.each(func(o *outage) {
+		if o.single {
+			q.review(o)
+		}
+		q.finish(o)
+	})
 }
 
 // settle sets the cause of a loss. It then reports the Service's settled losses in order of time. A settled loss waits

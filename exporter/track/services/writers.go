@@ -147,7 +147,7 @@ func (q *facts) keeperOf(h *source, w *written) keeper {
 		return controller
 	case manager == mirroringController:
 		return mirror
-	case slices.Contains(q.known, manager), h.kind == event.KindEndpointSlice && event.IsSliceManager(manager):
+	case q.isKnown(manager), h.kind == event.KindEndpointSlice && event.IsSliceManager(manager):
 		return knownManager
 	case h.kind == event.KindEndpoints && (manager == "" || event.IsControllerManager(manager) || h.writer == event.Hash(manager)):
 		return unproven
