@@ -61,18 +61,18 @@ type turns struct {
 
 // recently returns the recent past of an address, to change it. It is forgotten after the given time. Otherwise, data about
 // every address that ever flapped would accumulate.
-func (x *losses) recently(s *service, id event.UID, after time.Duration) *recent {
+func (q *losses) recently(s *service, id event.UID, after time.Duration) *recent {
 	if s.recent == nil {
 		s.recent = map[event.UID]*recent{}
 	}
-	r, until := s.recent[id], x.watches.Now().Add(after)
+	r, until := s.recent[id], q.watches.Now().Add(after)
 	if r == nil {
 		r = &recent{}
 		s.recent[id] = r
 	}
 	if until.After(r.until) {
 		r.until = until
-		x.watches.Schedule(until, watches.RankForget, func() {
+		q.watches.Schedule(until, watches.RankForget, func() {
 			if r.until.Equal(until) {
 				delete(s.recent, id)
 			}
@@ -82,23 +82,23 @@ func (x *losses) recently(s *service, id event.UID, after time.Duration) *recent
 }
 
 // imageUpdated records that an image of the address's pod was changed in place.
-func (x *losses) imageUpdated(s *service, id event.UID) {
-	if s.isReady(id, x.readFrom) {
-		r := x.recently(s, id, pods.UpdateWindow+time.Second)
+func (q *losses) imageUpdated(s *service, id event.UID) {
+	if s.isReady(id, q.readFrom) {
+		r := q.recently(s, id, pods.UpdateWindow+time.Second)
 		r.updating, r.readded = true, [transition.NumWindows]bool{}
 	}
 }
 
 // noteTurned informs a Service's clients that an address became ready or stopped being ready.
-func (x *losses) noteTurned(s *service, id event.UID, wasReady bool, t time.Time) *recent {
+func (q *losses) noteTurned(s *service, id event.UID, wasReady bool, t time.Time) *recent {
 	windows := transition.Windows()
-	r := x.recently(s, id, bounceWindow+windows[len(windows)-1]+time.Second)
+	r := q.recently(s, id, bounceWindow+windows[len(windows)-1]+time.Second)
 	r.updating = r.updating && !wasReady
 	for i, window := range windows {
 		if !s.batches[i] {
 			s.batches[i] = true
 			if due := t.Add(window); window > 0 { // settleUpdate closes the others when it has seen the whole event
-				x.watches.Schedule(due, watches.RankServices, func() { x.close(s, i, due) })
+				q.watches.Schedule(due, watches.RankServices, func() { q.close(s, i, due) })
 			}
 		}
 		if c := &r.clients[i]; !c.waits {
@@ -110,7 +110,7 @@ func (x *losses) noteTurned(s *service, id event.UID, wasReady bool, t time.Time
 
 // close applies the open batch of a client. It reports the bounces, and then the stale re-adds. In a bounce, a client
 // removed an address, put it back, and removed it again.
-func (x *losses) close(s *service, window int, t time.Time) {
+func (q *losses) close(s *service, window int, t time.Time) {
 	if !s.batches[window] || s.deleted {
 		return
 	}
@@ -122,12 +122,12 @@ func (x *losses) close(s *service, window int, t time.Time) {
 			c.waits = false
 			continue
 		}
-		isReady := s.isReady(id, x.readFrom)
-		if r.updating && isReady && !r.readded[window] && x.pods.IsBeingUpdated(id, t) {
+		isReady := s.isReady(id, q.readFrom)
+		if r.updating && isReady && !r.readded[window] && q.pods.IsBeingUpdated(id, t) {
 			r.readded[window] = true
 			stale = append(stale, id)
 		}
-		if c.waits && c.wasReady != isReady && c.turn(isReady, x.watches.Moment(t), x.watches.Moment(t.Add(-bounceWindow))) {
+		if c.waits && c.wasReady != isReady && c.turn(isReady, q.watches.Moment(t), q.watches.Moment(t.Add(-bounceWindow))) {
 			bounced = append(bounced, id)
 		}
 		c.waits = false
@@ -136,8 +136,8 @@ func (x *losses) close(s *service, window int, t time.Time) {
 	for i, mistaken := range [][]event.UID{bounced, stale} {
 		slices.SortFunc(mistaken, order)
 		for _, id := range mistaken {
-			named := transition.Address{Service: s.name, ID: id, Pod: x.pods.Named(id)}
-			x.reportOf(s, id, transition.ConsumerMistake{At: at(t), Address: named, Window: transition.Windows()[window], Stale: i == 1})
+			named := transition.Address{Service: s.name, ID: id, Pod: q.pods.Named(id)}
+			q.reportOf(s, id, transition.ConsumerMistake{At: at(t), Address: named, Window: transition.Windows()[window], Stale: i == 1})
 		}
 	}
 }

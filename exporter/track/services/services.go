@@ -119,8 +119,8 @@ func (x *Services) PodChanged(id event.UID, c pods.Change, t time.Time) {
 }
 
 // concerns reports whether a Service contains a pod, or contained it lately.
-func (x *facts) concerns(s *service, id event.UID) bool {
-	return s.recent[id] != nil || s.hasLeft(id) || s.stateOf(id, x.readFrom, nil) != absent
+func (q *facts) concerns(s *service, id event.UID) bool {
+	return s.recent[id] != nil || s.hasLeft(id) || s.stateOf(id, q.readFrom, nil) != absent
 }
 
 // AddressSource returns the resource from which address states are read.

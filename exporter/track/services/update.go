@@ -63,7 +63,7 @@ func (q *facts) isBaseline(s *service, k event.Kind, t time.Time) bool {
 }
 
 // countChange counts the change of one address.
-func (x *losses) countChange(u *update, a changed) {
+func (q *losses) countChange(u *update, a changed) {
 	from, to := a.was, a.state
 	// Truncated Endpoints omit addresses. So an address that appears is not necessarily new, and a ready address that
 	// disappears can still exist.
@@ -71,7 +71,7 @@ func (x *losses) countChange(u *update, a changed) {
 	if u.quiet || from == absent && u.wasTruncated || from == ready && to == absent && isTruncated {
 		return
 	}
-	when, named := at(u.at), transition.Address{Service: u.name, ID: a.id, IP: a.ip(), Pod: x.pods.Named(a.id)}
+	when, named := at(u.at), transition.Address{Service: u.name, ID: a.id, IP: a.ip(), Pod: q.pods.Named(a.id)}
 	switch {
 	case from.stays() != to.stays():
 	case to == ready:
@@ -84,50 +84,50 @@ func (x *losses) countChange(u *update, a changed) {
 	wasReady, isReady := from == ready, to == ready
 	var r *recent
 	if wasReady != isReady {
-		r = x.noteTurned(u.service, a.id, wasReady, u.at)
+		r = q.noteTurned(u.service, a.id, wasReady, u.at)
 	}
 	if wasReady {
-		x.noteLoss(u, a, named, r)
+		q.noteLoss(u, a, named, r)
 	} else {
-		x.reportOf(u.service, a.id, gain(when, named, from, to, x.awayUntil(u.at, r)))
+		q.reportOf(u.service, a.id, gain(when, named, from, to, q.awayUntil(u.at, r)))
 	}
 	// After a break, a watch delivers events late, so the propagation time would be meaningless.
-	if p := x.pods.Find(a.id); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, u.at) {
-		x.observe(u.service, p, r, transition.AddressFollowedPod{At: when, Address: named, Ready: isReady})
+	if p := q.pods.Find(a.id); p != nil && wasReady != isReady && q.watches.Live(q.readFrom, u.at) {
+		q.observe(u.service, p, r, transition.AddressFollowedPod{At: when, Address: named, Ready: isReady})
 	}
 }
 
 // noteLoss starts the search for the cause of a loss.
-func (x *losses) noteLoss(u *update, a changed, named transition.Address, r *recent) {
-	if r.left = 0; x.notBefore(x.readFrom, u.at).Equal(u.at) {
-		r.left = x.watches.Moment(u.at)
+func (q *losses) noteLoss(u *update, a changed, named transition.Address, r *recent) {
+	if r.left = 0; q.notBefore(q.readFrom, u.at).Equal(u.at) {
+		r.left = q.watches.Moment(u.at)
 	}
 	s := u.service
 	l := &loss{
 		service: s, of: int(u.readyBefore), recovered: s.recovered, manual: a.manual, terminating: a.state == terminating, vanished: u.vanished,
-		version: x.watches.Version(), edited: u.edited, sliceDeleted: u.sliceDeleted,
+		version: q.watches.Version(), edited: u.edited, sliceDeleted: u.sliceDeleted,
 		change: transition.AddressLost{
 			At: at(u.at), Address: named, Removed: !a.state.stays(), Trigger: transition.Trigger(s.uid, u.version),
-			Foreign: a.state == absent && a.foreign && s.hasSelector() && (x.readFrom != event.KindEndpoints || !s.conflict),
+			Foreign: a.state == absent && a.foreign && s.hasSelector() && (q.readFrom != event.KindEndpoints || !s.conflict),
 		},
 	}
 	if u.source != nil {
 		l.keeper = u.source.keeper
 	}
 	if !l.change.Foreign {
-		s.ownLost = x.watches.Moment(u.at)
+		s.ownLost = q.watches.Moment(u.at)
 	}
-	u.lost, s.unreported, x.byAddress[a.id] = append(u.lost, l), append(s.unreported, l), append(x.byAddress[a.id], l)
-	x.await(l)
+	u.lost, s.unreported, q.byAddress[a.id] = append(u.lost, l), append(s.unreported, l), append(q.byAddress[a.id], l)
+	q.await(l)
 }
 
 // awayUntil returns how long an address was not ready that is ready again at t. It returns 0 if the times are not exact, or
 // are long ago.
-func (x *losses) awayUntil(t time.Time, r *recent) time.Duration {
-	if r == nil || r.left == 0 || !x.notBefore(x.readFrom, t).Equal(t) {
+func (q *losses) awayUntil(t time.Time, r *recent) time.Duration {
+	if r == nil || r.left == 0 || !q.notBefore(q.readFrom, t).Equal(t) {
 		return 0
 	}
-	return t.Sub(x.watches.Time(r.left))
+	return t.Sub(q.watches.Time(r.left))
 }
 
 // gain describes a change of an address that was not ready before the change.
@@ -142,22 +142,22 @@ func gain(when transition.At, named transition.Address, from, to state, away tim
 }
 
 // recoverIfReady ends the current outage if the Service has a ready address.
-func (x *losses) recoverIfReady(s *service) {
-	if now := x.watches.Now(); s.outage != nil && s.count[ready] > 0 {
-		x.recover(s, now, x.notBefore(x.readFrom, now))
+func (q *losses) recoverIfReady(s *service) {
+	if now := q.watches.Now(); s.outage != nil && s.count[ready] > 0 {
+		q.recover(s, now, q.notBefore(q.readFrom, now))
 	}
 }
 
 // settleUpdate completes an event after all addresses have their new states. It resolves the losses whose cause is already
 // certain, and begins or ends an outage.
-func (x *losses) settleUpdate(u *update) {
+func (q *losses) settleUpdate(u *update) {
 	s := u.service
 	if u.readyBefore > 0 && s.count[ready] == 0 && !u.quiet && s.needsAddresses() {
-		x.beginOutage(s, u.at, u.lost)
+		q.beginOutage(s, u.at, u.lost)
 	}
-	x.settleAny(u.lost, false)
-	x.close(s, 0, u.at)
-	x.recoverIfReady(s)
+	q.settleAny(u.lost, false)
+	q.close(s, 0, u.at)
+	q.recoverIfReady(s)
 }
 
 // remember stores the state of a Service before an event of a relist of EndpointSlices changes the state. The list
