@@ -1,15 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"io"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
 const (
 	// maxQueuedLines is the maximum number of lines in the queue.
 	maxQueuedLines = 4096
+	// maxKeptText is the size up to which the memory of the queue is reused.
+	maxKeptText = 64 << 10
 	// flushTimeout is the maximum time to write the queue when it is closed.
 	flushTimeout = 2 * time.Second
 )
@@ -20,29 +21,44 @@ type logQueue struct {
 	out io.Writer
 	// onDropped writes the number of dropped lines to `out`.
 	onDropped func(lines int)
-	dropped   atomic.Int64  // since onDropped was last called
-	queue     chan []byte   // nil ends the queue
+	wake      chan struct{} // closed to end the queue
 	written   chan struct{} // closed when all lines are written
+
+	mu     sync.Mutex
+	queued queuedLines
+	closed bool
+}
+
+// queuedLines holds the lines that follow those being written. A single write for all of them takes less CPU time.
+type queuedLines struct {
+	text []byte
+	// lines is the number of lines. `dropped` is the number of lines that did not fit.
+	lines, dropped int
 }
 
 // newLogQueue returns a queue that writes to `out`. Call close to end it.
 func newLogQueue(out io.Writer, onDropped func(lines int)) *logQueue {
-	q := &logQueue{out: out, onDropped: onDropped, queue: make(chan []byte, maxQueuedLines), written: make(chan struct{})}
+	q := &logQueue{out: out, onDropped: onDropped, wake: make(chan struct{}, 1), written: make(chan struct{})}
 	go q.run()
 	return q
 }
 
 // Write implements io.Writer. It only fails after close. Handlers of package slog call it once per record.
 func (q *logQueue) Write(text []byte) (int, error) {
-	select {
-	case <-q.written:
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
 		return q.out.Write(text) //nolint:wrapcheck // the queue is only a buffer
-	default:
 	}
+	if q.queued.lines == maxQueuedLines {
+		q.queued.dropped++
+		return len(text), nil
+	}
+	q.queued.text = append(q.queued.text, text...)
+	q.queued.lines++
 	select {
-	case q.queue <- bytes.Clone(text):
-	default:
-		q.dropped.Add(1)
+	case q.wake <- struct{}{}:
+	default: // run will see this line
 	}
 	return len(text), nil
 }
@@ -50,33 +66,32 @@ func (q *logQueue) Write(text []byte) (int, error) {
 // close waits until all lines are written, but at most flushTimeout. Afterwards, Write no longer uses the queue: it waits
 // for the reader of the log.
 func (q *logQueue) close() {
-	limit := time.After(flushTimeout)
-	select {
-	case q.queue <- nil:
-	case <-q.written:
-	case <-limit:
-		return
+	q.mu.Lock()
+	if !q.closed {
+		q.closed = true
+		close(q.wake)
 	}
+	q.mu.Unlock()
 	select {
 	case <-q.written:
-	case <-limit:
+	case <-time.After(flushTimeout):
 	}
 }
 
 // run writes lines until the queue is closed and empty.
 func (q *logQueue) run() {
 	defer close(q.written)
-	for text := range q.queue {
-		if text != nil {
-			_, _ = q.out.Write(text) // a failed log write cannot be logged
+	var now queuedLines
+	for range q.wake {
+		if cap(now.text) > maxKeptText {
+			now.text = nil
 		}
-		if len(q.queue) == 0 {
-			if dropped := q.dropped.Swap(0); dropped > 0 {
-				q.onDropped(int(dropped))
-			}
-		}
-		if text == nil {
-			return
+		q.mu.Lock()
+		now, q.queued = q.queued, queuedLines{text: now.text[:0]}
+		q.mu.Unlock()
+		_, _ = q.out.Write(now.text) // a failed log write cannot be logged
+		if now.dropped > 0 {
+			q.onDropped(now.dropped)
 		}
 	}
 }
