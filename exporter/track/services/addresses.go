@@ -105,15 +105,20 @@ func (h *source) replace(held []event.Address) (all []changed) {
 		return all
 	}
 	before := distinct(slices.Clone(h.entries))
-	h.entries = make([]address, len(held))
-	for i := range held {
-		h.entries[i] = h.newAddress(&held[i])
-	}
+	h.hold(held)
 	after := distinct(slices.Clone(h.entries))
 	if len(after) < len(h.entries) {
 		h.entries = after // an address is in several subsets
 	}
 	return compare(before, after)
+}
+
+// hold stores an object's addresses.
+func (h *source) hold(held []event.Address) {
+	h.entries = slices.Grow(h.entries[:0], len(held))[:len(held)]
+	for i := range held {
+		h.entries[i] = h.newAddress(&held[i])
+	}
 }
 
 // isUnmoved reports whether an object has the same addresses as before, each in the same place.
@@ -164,10 +169,11 @@ func order(a, b event.UID) int { return bytes.Compare(a[:], b[:]) }
 
 // replace replaces the addresses of one of a Service's objects. It returns the changes of the Service's addresses.
 func (s *service) replace(h *source, held []event.Address, read event.Kind) (all []changed) {
+	if h.kind != read {
+		h.hold(held)
+		return nil
+	}
 	for _, c := range h.replace(held) {
-		if h.kind != read {
-			break
-		}
 		other := s.stateOf(c.id, read, h)
 		if c.was, c.state = best(c.was, other), best(c.state, other); c.was != c.state {
 			s.count[c.was]--
@@ -197,7 +203,10 @@ func (s *service) isReady(id event.UID, read event.Kind) bool {
 }
 
 // addresses returns the distinct addresses of a Service in one resource, sorted by ID.
-func (s *service) addresses(read event.Kind) (all []address) {
+func (s *service) addresses(read event.Kind) []address { return s.appendAddresses(nil, read) }
+
+// appendAddresses returns the addresses in the memory of another list.
+func (s *service) appendAddresses(all []address, read event.Kind) []address {
 	for _, h := range s.sources {
 		if h.kind == read {
 			all = append(all, h.entries...)

@@ -67,18 +67,26 @@ func (q *losses) recently(s *service, id event.UID, after time.Duration) *recent
 	}
 	r, until := s.recent[id], q.watches.Now().Add(after)
 	if r == nil {
-		r = &recent{}
+		r = &recent{until: until}
 		s.recent[id] = r
-	}
-	if until.After(r.until) {
+		q.forget(s, id, r)
+	} else if until.After(r.until) {
 		r.until = until
-		q.watches.Schedule(until, watches.RankForget, func() {
-			if r.until.Equal(until) {
-				delete(s.recent, id)
-			}
-		})
 	}
 	return r
+}
+
+// forget forgets the recent past of an address once it no longer matters. For an address that flaps all the time, only one
+// task is pending.
+func (q *losses) forget(s *service, id event.UID, r *recent) {
+	due := r.until
+	q.watches.Schedule(due, watches.RankForget, func() {
+		if r.until.After(due) {
+			q.forget(s, id, r)
+		} else {
+			delete(s.recent, id)
+		}
+	})
 }
 
 // imageUpdated records that an image of the address's pod was changed in place.

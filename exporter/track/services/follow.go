@@ -81,14 +81,15 @@ func (x *Services) CompareAll(t time.Time) {
 func (q *facts) compareSources(s *service, t time.Time) {
 	differ := map[event.UID]time.Time{}
 	note := func(id event.UID) { differ[id] = cmp.Or(s.diverging[id], t) }
-	addresses := s.addresses(q.readFrom)
-	for _, a := range addresses {
+	q.compared = s.appendAddresses(q.compared[:0], q.readFrom)
+	for _, a := range q.compared {
 		if !q.podAgrees(s, a.id, a.state == ready) {
 			note(a.id)
 		}
 	}
 	if endpoints := s.endpoints(); endpoints.service != nil && q.areComparable(s) {
-		for _, c := range compare(s.addresses(event.KindEndpoints), addresses) {
+		q.comparedWith = s.appendAddresses(q.comparedWith[:0], event.KindEndpoints)
+		for _, c := range compare(q.comparedWith, q.compared) {
 			if (c.was == ready) != (c.state == ready) && !(endpoints.truncated && c.was == absent) {
 				note(c.id)
 			}

@@ -27,6 +27,8 @@ type facts struct {
 	readFrom event.Kind
 	// `known` holds the managers that the operator configured.
 	known []string
+	// `compared` and comparedWith hold the addresses of compareSources. The memory is reused.
+	compared, comparedWith []address
 }
 
 // blindAfter is the time without a working watch of Services or their addresses after which it is unknown whether an
@@ -85,7 +87,7 @@ type Services struct {
 // means EndpointSlices if the cluster has them, and Endpoints otherwise. The managers `known` are trusted, and those
 // that event.IsSliceManager recognizes.
 func New(wanted event.Kind, known []string, watches *watches.Watches, found *transition.List, nodes *nodes.Nodes, pods *pods.Pods) *Services {
-	f := &facts{watches, found, nodes, pods, cmp.Or(wanted, event.KindEndpointSlice), known}
+	f := &facts{watches, found, nodes, pods, cmp.Or(wanted, event.KindEndpointSlice), known, nil, nil}
 	w := workloads{f, map[string]map[event.WorkloadName]*workload{}}
 	q := losses{classes{w, map[string][]*outage{}, over{}}, map[event.UID][]*loss{}}
 	return &Services{
