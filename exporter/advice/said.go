@@ -114,7 +114,7 @@ func (n LostNodes) notReady() string {
 	if strings.Contains(node, " ") {
 		node = "NODE" // one of several
 	}
-	return strings.NewReplacer("{nodes}", n.Names, "{node}", node, "{words}", n.Said.String()).Replace(text)
+	return fill(text, "{nodes}", n.Names, "{node}", node, "{words}", n.Said.String())
 }
 
 func (n LostNodes) saidShutdown() bool {

@@ -198,6 +198,15 @@ func (a Affected) fill(text string) string {
 	if len(a.DeletedNodes) > 1 {
 		nodes = "Nodes "
 	}
-	return strings.NewReplacer("{name}", a.Name, "{owner}", strings.TrimPrefix(a.Name, "the pods of "), "{namespace}", a.Namespace,
-		"{object}", a.Name[strings.LastIndexByte(a.Name, '/')+1:], "{nodes}", nodes+phrase.Some(a.DeletedNodes)).Replace(text)
+	return fill(text, "{name}", a.Name, "{owner}", strings.TrimPrefix(a.Name, "the pods of "), "{namespace}", a.Namespace,
+		"{object}", a.Name[strings.LastIndexByte(a.Name, '/')+1:], "{nodes}", nodes+phrase.Some(a.DeletedNodes))
+}
+
+// fill replaces placeholders in a text. Each is followed by its value. A strings.Replacer would build a search tree for each
+// text.
+func fill(text string, values ...string) string {
+	for i := 0; i < len(values); i += 2 {
+		text = strings.ReplaceAll(text, values[i], values[i+1])
+	}
+	return text
 }

@@ -2,7 +2,6 @@ package advice
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -122,5 +121,5 @@ func (w Waiting) fill(text string) string {
 	if node == "" {
 		node = "the node"
 	}
-	return strings.NewReplacer("{pod}", w.Namespace+"/"+w.Pod, "{name}", w.Pod, "{namespace}", w.Namespace, "{node}", node, "POD", w.Pod).Replace(text)
+	return fill(text, "{pod}", w.Namespace+"/"+w.Pod, "{name}", w.Pod, "{namespace}", w.Namespace, "{node}", node, "POD", w.Pod)
 }

@@ -173,7 +173,9 @@ func (s *service) replace(h *source, held []event.Address, read event.Kind) (all
 		h.hold(held)
 		return nil
 	}
-	for _, c := range h.replace(held) {
+	found := h.replace(held)
+	all = found[:0]
+	for _, c := range found {
 		other := s.stateOf(c.id, read, h)
 		if c.was, c.state = best(c.was, other), best(c.state, other); c.was != c.state {
 			s.count[c.was]--

@@ -30,7 +30,7 @@ func (q *facts) observe(s *service, p *pods.Pod, r *recent, change transition.Ad
 	switch {
 	case p.IsReady() != change.Ready:
 		if after(t) && !s.publish {
-			r.ahead = &change
+			r.ahead = new(change)
 			q.pods.JoinService(p, s) // so that podTurned is called
 		}
 	case after(turned) && t.Sub(turned) <= propagationLimit && q.watches.Live(event.KindPod, turned):
