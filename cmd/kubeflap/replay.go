@@ -140,8 +140,8 @@ func (r *replay) playAtOnce(p program) error {
 }
 
 // page returns a page with all clusters' metrics.
-func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
-	page := metrics.NewPage(process)
+func (r *replay) page(registry *prometheus.Registry) *metrics.Page {
+	page := metrics.NewPage(registry)
 	for _, pipeline := range r.pipelines {
 		page.Add(pipeline.collector, pipeline.name)
 	}

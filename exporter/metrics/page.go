@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,9 +16,8 @@ const ClusterLabel = "cluster"
 // Page serves the metrics of one or more clusters and of the process.
 type Page struct {
 	clusters []named
-	process  prometheus.Gatherer
-	// histograms contains the histograms of all clusters.
-	histograms *prometheus.Registry
+	// registry contains the process metrics, and the histograms of all clusters.
+	registry *prometheus.Registry
 	// heads holds the encoded name, help and type of each metric. Its indexes are the metric's index and the encoding.
 	heads [][numEncodings][]byte
 	// idle is a finished scrape. The next scrape reuses its memory.
@@ -32,15 +30,13 @@ type named struct {
 	*Collector
 }
 
-// NewPage returns a page without clusters. The parameter process provides the process metrics.
-func NewPage(process prometheus.Gatherer) *Page {
-	return &Page{process: process, histograms: prometheus.NewRegistry()}
-}
+// NewPage returns a page without clusters. The registry contains the process metrics. Add adds the histograms to it.
+func NewPage(registry *prometheus.Registry) *Page { return &Page{registry: registry} }
 
 // Add adds a cluster. Call it before the first scrape. The parameter name is the value of ClusterLabel. If it is empty,
 // the series do not have this label.
 func (p *Page) Add(c *Collector, name string) {
-	histograms := prometheus.Registerer(p.histograms)
+	histograms := prometheus.Registerer(p.registry)
 	if name != "" {
 		histograms = prometheus.WrapRegistererWith(prometheus.Labels{ClusterLabel: name}, histograms)
 	}
@@ -59,8 +55,8 @@ func (p *Page) Add(c *Collector, name string) {
 // piece is the number of bytes to buffer before a write.
 const piece = 64 << 10
 
-// Scrape copies all metrics. Call Scrape.Done after writing them. Scrape returns an error if a prometheus.Gatherer
-// fails.
+// Scrape copies all metrics. Call Scrape.Done after writing them. Scrape returns an error if a collector of
+// the registry fails.
 func (p *Page) Scrape() (*Scrape, error) {
 	s := p.idle.Swap(nil)
 	if s == nil {
@@ -70,15 +66,11 @@ func (p *Page) Scrape() (*Scrape, error) {
 		c.snapshot(&s.snapshots[i])
 	}
 	// Gather the histograms after the snapshots, because taking a snapshot may add durations to the histograms.
-	histograms, err := p.histograms.Gather()
+	others, err := p.registry.Gather()
 	if err != nil {
-		return nil, fmt.Errorf("read the histograms: %w", err)
+		return nil, fmt.Errorf("read the histograms and the process metrics: %w", err)
 	}
-	process, err := p.process.Gather()
-	if err != nil {
-		return nil, err
-	}
-	s.others = slices.Concat(histograms, process)
+	s.others = others
 	return s, nil
 }
 
@@ -89,7 +81,7 @@ func (s *Scrape) Done() {
 	s.page.idle.Store(s)
 }
 
-// Write writes the metrics in one of the Formats. The process metrics come last.
+// Write writes the metrics in one of the Formats. The histograms and the process metrics come last.
 func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	s.encoding = encodingOf(format)
 	s.out.Reset(w)

@@ -27,15 +27,18 @@ import (
 // pages returns pages with one cluster, with two named clusters, and with a large cluster.
 func pages(t *testing.T) map[string]*Page {
 	t.Helper()
-	process := prometheus.NewPedanticRegistry()
-	gauge := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "process_thing", Help: `of "a" \ and` + "\nmore"}, []string{"x"})
-	gauge.WithLabelValues("a\"b\\c\n").Set(1.5)
-	process.MustRegister(gauge)
-	one, two := NewPage(process), NewPage(process)
+	newPage := func() *Page {
+		process := prometheus.NewPedanticRegistry()
+		gauge := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "process_thing", Help: `of "a" \ and` + "\nmore"}, []string{"x"})
+		gauge.WithLabelValues("a\"b\\c\n").Set(1.5)
+		process.MustRegister(gauge)
+		return NewPage(process)
+	}
+	one, two := newPage(), newPage()
 	one.Add(played(t, "testdata/story.jsonl"), "")
 	two.Add(played(t, "testdata/story.jsonl"), "story")
 	two.Add(oddlyNamed(), "odd \"one\"\\\n")
-	large := NewPage(process)
+	large := newPage()
 	large.Add(crowded(), "")
 	return map[string]*Page{"one cluster": one, "two clusters": two, "a large cluster": large}
 }

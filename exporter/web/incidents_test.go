@@ -106,7 +106,7 @@ func but(c Cluster, change func(*State)) Cluster {
 	return c
 }
 
-func handlerOf(t testing.TB, shown prometheus.Gatherer, clusters ...Cluster) http.Handler {
+func handlerOf(t testing.TB, shown *prometheus.Registry, clusters ...Cluster) http.Handler {
 	t.Helper()
 	handler, err := Handler(Pages{Metrics: metrics.NewPage(shown), Unready: allWatched, Clusters: clusters}, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	dto "github.com/prometheus/client_model/go"
 )
 
 // TestMetricsAreAnsweredAsByTheLibrary checks that all combinations of headers get the same response as from
@@ -87,14 +86,23 @@ func answerOf(t *testing.T, handler http.Handler, request *http.Request) string 
 	return strings.Join([]string{recorder.Result().Status, recorder.Header().Get("Content-Type"), strings.Join(vary, ","), string(text)}, "\n")
 }
 
-type failing struct{}
+// collecting is a collector that describes nothing in advance.
+type collecting func(chan<- prometheus.Metric)
 
-func (failing) Gather() ([]*dto.MetricFamily, error) {
-	return nil, errors.New("the cluster is gone")
+func (collecting) Describe(chan<- *prometheus.Desc) {}
+
+func (c collecting) Collect(to chan<- prometheus.Metric) { c(to) }
+
+func registryWith(collect collecting) *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collect)
+	return registry
 }
 
 func TestAFailedScrapeIsReported(t *testing.T) {
-	handler := handlerOf(t, failing{})
+	handler := handlerOf(t, registryWith(func(to chan<- prometheus.Metric) {
+		to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(nil), errors.New("the cluster is gone"))
+	}))
 	for _, accept := range []string{"text/plain", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"} {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
 		request.Header.Set("Accept", accept)

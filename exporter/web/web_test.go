@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
@@ -114,17 +113,12 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	}
 }
 
-// waiting is a gatherer and a source of incidents that blocks until it is released.
+// waiting is a collector and a source of incidents that blocks until it is released.
 type waiting struct{ begun, released chan struct{} }
 
 func (w waiting) wait() {
 	w.begun <- struct{}{}
 	<-w.released
-}
-
-func (w waiting) Gather() ([]*dto.MetricFamily, error) {
-	w.wait()
-	return nil, nil
 }
 
 // TestTooManyConcurrentRequestsAreRefused checks that requests above the limit are rejected immediately, and that
@@ -133,7 +127,7 @@ func TestTooManyConcurrentRequestsAreRefused(t *testing.T) {
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		w := waiting{make(chan struct{}), make(chan struct{})}
 		read := func() State { w.wait(); return State{} }
-		handler := handlerOf(t, w, Cluster{Read: read})
+		handler := handlerOf(t, registryWith(func(chan<- prometheus.Metric) { w.wait() }), Cluster{Read: read})
 		ask := func(path string) int {
 			answer := httptest.NewRecorder()
 			handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
