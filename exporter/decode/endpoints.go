@@ -127,9 +127,10 @@ func (r *Reader) subset(all []event.Address, data []byte) []event.Address {
 	return all
 }
 
-// address converts an address. It does not set Ready. targetRef is nil only if the field is absent.
+// address converts an address. It does not set Ready. targetRef is nil only if the field is absent. IPs are not cached,
+// because they would displace the names of nodes, which repeat more often.
 func (r *Reader) address(ip, targetRef, node []byte) event.Address {
-	address := event.Address{IP: r.text(ip), Node: r.text(node), ByHand: targetRef == nil}
+	address := event.Address{IP: string(ip), Node: r.text(node), ByHand: targetRef == nil}
 	if uid := r.field(targetRef, 4); len(uid) > 0 {
 		address.UID = event.ParseUID(uid)
 	} else {
