@@ -47,7 +47,8 @@ func (l logReporter) transition(x transition.Transition) {
 	}
 	// Check the level first, because formatting the message is expensive.
 	if level := levelOf(x); l.logger.Enabled(context.Background(), level) {
-		l.logger.LogAttrs(context.Background(), level, x.String(), attributes(x)...)
+		var room [7]slog.Attr
+		l.logger.LogAttrs(context.Background(), level, x.String(), appendAttributes(room[:0], x)...)
 	}
 }
 
@@ -63,9 +64,9 @@ func levelOf(x transition.Transition) slog.Level {
 	return slog.LevelDebug
 }
 
-// attributes returns the non-empty fields of a transition.
-func attributes(x transition.Transition) []slog.Attr {
-	all := append(make([]slog.Attr, 0, 7), slog.String("at", stamp(x.When())))
+// appendAttributes appends the non-empty fields of a transition.
+func appendAttributes(all []slog.Attr, x transition.Transition) []slog.Attr {
+	all = append(all, slog.String("at", stamp(x.When())))
 	add := func(key, value string) {
 		if value != "" {
 			all = append(all, slog.String(key, value))
