@@ -55,7 +55,7 @@ func (v *fakeService) fill() {
 			continue
 		}
 		leaves := !p.DeletionTimestamp.IsZero()
-		a := event.Address{UID: p.UID, IP: p.ip, Node: p.Node, Ready: (p.Ready.Status == event.StatusTrue || v.PublishNotReady) && !leaves, Terminating: leaves}
+		a := event.Address{UID: p.UID, IP: p.ip, Ready: (p.Ready.Status == event.StatusTrue || v.PublishNotReady) && !leaves, Terminating: leaves}
 		v.slice.Addresses = append(v.slice.Addresses, a)
 		if !leaves {
 			v.endpoints.Addresses = append(v.endpoints.Addresses, a)

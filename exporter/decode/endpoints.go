@@ -47,7 +47,7 @@ func (r *Reader) endpointSlice(x encoded) *event.EndpointSlice {
 // sliceAddress returns the first address of an endpoint. The API defines all addresses of an endpoint as fungible.
 // kube-proxy and other consumers use only the first.
 func (r *Reader) sliceAddress(endpoint fields) event.Address {
-	address, conditions := r.address(endpoint[1], endpoint[4], endpoint[6]), r.fields(endpoint[2])
+	address, conditions := r.address(endpoint[1], endpoint[4]), r.fields(endpoint[2])
 	ready := conditions[1]
 	address.Ready = ready == nil || boolean(ready) // see discoveryv1.EndpointConditions
 	address.Terminating = boolean(conditions[3])
@@ -113,7 +113,7 @@ func (r *Reader) subset(all []event.Address, data []byte) []event.Address {
 			continue
 		}
 		f := r.fields(value)
-		address := r.address(f[1], f[2], f[4])
+		address := r.address(f[1], f[2])
 		place, found := r.places[address.UID]
 		if !found {
 			place = len(all)
@@ -128,10 +128,10 @@ func (r *Reader) subset(all []event.Address, data []byte) []event.Address {
 }
 
 // address converts an address. It does not set Ready. targetRef is nil only if the field is absent. IPs are not cached,
-// because they would displace the names of nodes, which repeat more often.
-func (r *Reader) address(ip, targetRef, node []byte) event.Address {
-	address := event.Address{IP: string(ip), Node: r.text(node), ByHand: targetRef == nil}
-	if uid := r.field(targetRef, 4); len(uid) > 0 {
+// because they would displace texts that repeat more often.
+func (w *wire) address(ip, targetRef []byte) event.Address {
+	address := event.Address{IP: string(ip), ByHand: targetRef == nil}
+	if uid := w.field(targetRef, 4); len(uid) > 0 {
 		address.UID = event.ParseUID(uid)
 	} else {
 		address.UID = event.AddressUID(address.IP)

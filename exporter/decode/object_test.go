@@ -115,7 +115,7 @@ var copied = map[event.Kind]string{
 	event.KindPod: "node=spec.nodeName phase=status.phase reason=status.reason deletion=metadata.deletionTimestamp labels=metadata.labels " +
 		"containers.*.name=spec.containers.*.name containers.*.image=spec.containers.*.image",
 	event.KindService:       "type=spec.type selector=spec.selector publishNotReady=spec.publishNotReadyAddresses",
-	event.KindEndpointSlice: "addresses.*.ip=endpoints.*.addresses.0 addresses.*.node=endpoints.*.nodeName addresses.*.terminating=endpoints.*.conditions.terminating",
+	event.KindEndpointSlice: "addresses.*.ip=endpoints.*.addresses.0 addresses.*.terminating=endpoints.*.conditions.terminating",
 	event.KindEndpoints:     "",
 	event.KindDeployment:    "replicas=spec.replicas generation=metadata.generation selector=spec.selector.matchLabels",
 	event.KindStatefulSet:   "replicas=spec.replicas generation=metadata.generation selector=spec.selector.matchLabels updateRevision=status.updateRevision",

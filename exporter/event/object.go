@@ -107,8 +107,7 @@ type Address struct {
 	// UID is the UID of the targetRef, or AddressUID(IP) if the address has no targetRef.
 	UID UID `json:"uid"`
 	// IP is an IP address, or a host name if the slice has the type FQDN.
-	IP   string `json:"ip"`
-	Node string `json:"node,omitempty"`
+	IP string `json:"ip"`
 	// ByHand is set if the address is manually managed. Such an address has no targetRef, because no controller derived
 	// it from a pod.
 	ByHand      bool `json:"byHand,omitempty"`

@@ -44,14 +44,14 @@ func (b *busy) flap() []event.Object {
 		pod := service*podsPerService + i
 		addresses = append(addresses, event.Address{
 			UID: event.ParseUID(fmt.Sprint(event.KindPod, pod)), IP: fmt.Sprintf("10.128.%d.%d", pod>>8, pod&255),
-			Node: fmt.Sprintf("node-%05d.example.internal", pod), Ready: ready || i != flapping,
+			Ready: ready || i != flapping,
 		})
 	}
 	pod := service*podsPerService + flapping
 	digest := event.AddressUID(fmt.Sprint(pod)).String() + event.AddressUID(fmt.Sprint(-pod)).String()
 	return []event.Object{
 		&event.Pod{
-			Meta: b.meta(event.KindPod, pod, "app-5d4f7b9c6-"), Node: addresses[flapping].Node, Phase: "Running", Owner: "ReplicaSet/app-5d4f7b9c6",
+			Meta: b.meta(event.KindPod, pod, "app-5d4f7b9c6-"), Node: fmt.Sprintf("node-%05d.example.internal", pod), Phase: "Running", Owner: "ReplicaSet/app-5d4f7b9c6",
 			Ready:  &event.Condition{Reason: "ContainersNotReady", Message: "containers with unready status: [app]", LastTransitionTime: b.now.Truncate(time.Second)},
 			Labels: map[string]string{"app.kubernetes.io/name": "app", "app.kubernetes.io/instance": "app", "app.kubernetes.io/version": "2.14.3", "pod-template-hash": "5d4f7b9c6"},
 			Containers: []event.Container{

@@ -187,7 +187,7 @@ func (a *Anonymiser) objectName(kind event.Kind, name string) string {
 	return a.pseudonym(objectNouns[kind], name)
 }
 
-// address replaces the IP, node and UID of an address. If event.AddressUID derived the UID from the IP, the new UID is
+// address replaces the IP and the UID of an address. If event.AddressUID derived the UID from the IP, the new UID is
 // derived from the new IP.
 func (a *Anonymiser) address(address event.Address) event.Address {
 	ip := a.ip(address.IP)
@@ -196,7 +196,7 @@ func (a *Anonymiser) address(address event.Address) event.Address {
 	} else {
 		address.UID = a.uid(address.UID)
 	}
-	address.IP, address.Node = ip, a.pseudonym("node", address.Node)
+	address.IP = ip
 	return address
 }
 

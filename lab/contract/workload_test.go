@@ -148,7 +148,7 @@ func (c *cluster) sync(w *workload) {
 			continue
 		}
 		is, leaves := p.Ready.Status == event.StatusTrue, !p.DeletionTimestamp.IsZero()
-		all = append(all, event.Address{UID: p.UID, IP: of.ips[p], Node: p.Node, Ready: is && !leaves, Terminating: leaves})
+		all = append(all, event.Address{UID: p.UID, IP: of.ips[p], Ready: is && !leaves, Terminating: leaves})
 	}
 	if w.slice.Addresses = all; c.has(w.slice) {
 		c.tell(event.Modified, copyOf(w.slice))

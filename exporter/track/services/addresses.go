@@ -104,21 +104,20 @@ func (h *source) replace(held []event.Address) (all []changed) {
 		}
 		return all
 	}
-	before := distinct(slices.Clone(h.entries))
-	h.hold(held)
-	after := distinct(slices.Clone(h.entries))
-	if len(after) < len(h.entries) {
-		h.entries = after // an address is in several subsets
-	}
-	return compare(before, after)
+	return compare(distinct(slices.Clone(h.entries)), h.hold(held))
 }
 
-// hold stores an object's addresses.
-func (h *source) hold(held []event.Address) {
+// hold stores an object's addresses, and returns the distinct ones, sorted by ID.
+func (h *source) hold(held []event.Address) []address {
 	h.entries = slices.Grow(h.entries[:0], len(held))[:len(held)]
 	for i := range held {
 		h.entries[i] = h.newAddress(&held[i])
 	}
+	all := distinct(slices.Clone(h.entries))
+	if len(all) < len(h.entries) {
+		h.entries = all // an address is in several subsets
+	}
+	return all
 }
 
 // isUnmoved reports whether an object has the same addresses as before, each in the same place.
@@ -169,11 +168,10 @@ func order(a, b event.UID) int { return bytes.Compare(a[:], b[:]) }
 
 // replace replaces the addresses of one of a Service's objects. It returns the changes of the Service's addresses.
 func (s *service) replace(h *source, held []event.Address, read event.Kind) (all []changed) {
+	found := h.replace(held)
 	if h.kind != read {
-		h.hold(held)
 		return nil
 	}
-	found := h.replace(held)
 	all = found[:0]
 	for _, c := range found {
 		other := s.stateOf(c.id, read, h)
