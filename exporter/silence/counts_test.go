@@ -59,13 +59,13 @@ func TestSilencesOfTheLastDayCount(t *testing.T) {
 		t.Errorf("after 30 hours: %q", got)
 	}
 	h.Sweep(at(40 * 3600))
-	if got := h.text(40 * 3600); got != "shared_path 14 104460" || len(h.nodes) > 0 {
-		t.Errorf("ten hours later: %q, and %d nodes are kept", got, len(h.nodes))
+	if got := h.text(40 * 3600); got != "shared_path 14 104460" || len(h.shown) > 0 {
+		t.Errorf("ten hours later: %q, and %d classes are kept", got, len(h.shown))
 	}
 	h.silent(41*3600, 0, NewJudgement(verdict.Node)).Ended = time.Time{}
 	h.Sweep(at(90 * 3600))
-	if got := h.text(90 * 3600); got != "node down 1 324000" || len(h.nodes) != 1 {
-		t.Errorf("as long as a silence is ongoing: %q, and %d nodes are kept", got, len(h.nodes))
+	if got := h.text(90 * 3600); got != "node down 1 324000" || len(h.shown) != 1 {
+		t.Errorf("as long as a silence is ongoing: %q, and %d classes are kept", got, len(h.shown))
 	}
 }
 

@@ -32,8 +32,8 @@ func TestRestoredSilences(t *testing.T) {
 	var h Store
 	h.Restore(past, at(180))
 	h.Begin(at(181))
-	if len(h.lost) != 4 || h.lost[0].Judgement.Verdict() != verdict.Node {
-		t.Errorf("%d silences, want the 4 that had ended, with their verdicts", len(h.lost))
+	if len(h.all) != 4 || h.all[0].Judgement.Verdict() != verdict.Node {
+		t.Errorf("%d silences, want the 4 that had ended, with their verdicts", len(h.all))
 	}
 	if observed := h.Observed(at(240)); observed != 2*time.Hour {
 		t.Errorf("observed for %s, want two hours", observed)

@@ -1,7 +1,7 @@
 package silence
 
 import (
-	"slices"
+	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
@@ -10,12 +10,9 @@ import (
 
 const (
 	// lateFor is the time for which a late heartbeat affects the recommended grace period. If the heartbeat arrived
-	// after the grace period, or if its node had at least `often` late heartbeats, this time is lateRemembered instead.
-	// maxLate limits the number of late heartbeats in memory.
-	lateFor        = 10 * time.Minute
-	lateRemembered = 24 * time.Hour
-	often          = 3
-	maxLate        = 500
+	// after the grace period, or if its node had at least `often` late heartbeats, this time is a day instead.
+	lateFor = 10 * time.Minute
+	often   = 3
 )
 
 // IsLate reports whether the interval between two heartbeats is long enough to affect the recommended grace period.
@@ -23,22 +20,10 @@ func (s Settings) IsLate(interval time.Duration) bool {
 	return 2*interval > s.Period && interval > s.LateThreshold()
 }
 
-// BecameLate begins a silence of half the grace period.
-func (h *Store) BecameLate(s *Silence) {
-	if h.late == nil {
-		h.late = map[string]*Silence{}
-	}
-	s.Short = true
-	h.late[s.Node] = s
-}
-
-// NotLate records that a node is no longer late: it sent a heartbeat, or exceeded the grace period.
-func (h *Store) NotLate(node string) { delete(h.late, node) }
-
 // ClockSetBack records that the clock of a late node was set back.
 func (h *Store) ClockSetBack(node string, by time.Duration) {
-	if x := h.late[node]; x != nil {
-		x.ClockBack = by
+	if s := h.late[node]; s != nil {
+		s.ClockBack = by
 	}
 }
 
@@ -46,57 +31,72 @@ func (h *Store) ClockSetBack(node string, by time.Duration) {
 // The parameter `nodes` is the number of nodes in the cluster.
 func (h *Store) Arrived(name string, t time.Time, interval time.Duration, nodes int) {
 	h.Nodes = nodes
-	n := h.of(name)
-	x := n.lost
-	if x == nil || !x.Ended.Equal(t) {
-		if x = h.late[name]; x == nil {
+	s := h.newest(name)
+	if s == nil || !s.Ended.Equal(t) {
+		if s = h.late[name]; s == nil {
 			return // kubeflap may have missed heartbeats during the interval
 		}
-		x.Began, x.Ended = t.Add(-interval), t
-		n.newest = x
+		s.Began, s.Ended = t.Add(-interval), t
+		h.NotLate(name)
+		h.Add(s)
 	}
-	h.arrived = append(h.arrived, x)
-	old := t.Add(-lateRemembered)
-	keep := slices.IndexFunc(h.arrived, func(x *Silence) bool { return x.Ended.After(old) })
-	h.arrived = slices.Delete(h.arrived, 0, max(keep, len(h.arrived)-maxLate))
+	s.Arrived = true
+}
+
+// explainedBy returns the silence that a reboot or upgrade at t explains. This is the newest silence if it is ongoing or
+// ended at most the time `shown` before t.
+func (h *Store) explainedBy(name string, t time.Time, shown time.Duration) *Silence {
+	s := cmp.Or(h.late[name], h.newest(name))
+	if s == nil || !s.IsOngoing() && (s.IsDeleted() || t.Sub(s.Ended) > shown) {
+		return nil
+	}
+	return s
+}
+
+// NodeRebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
+func (h *Store) NodeRebooted(name string, t time.Time) *Silence {
+	for _, s := range h.all {
+		s.MayBeReboot = s.MayBeReboot || s.Node == name && s.Arrived && t.Sub(s.Ended) <= rebootShown
+	}
+	s := h.explainedBy(name, t, rebootShown)
+	if s != nil {
+		s.Rebooted = true
+	}
+	return s
+}
+
+// KubeletUpgraded records that a kubelet reported a different version. It returns the silence that the upgrade
+// explains, or nil.
+func (h *Store) KubeletUpgraded(name string, t time.Time) *Silence {
+	h.Upgrades.Note(name, t)
+	s := h.explainedBy(name, t, upgradeShown)
+	if s != nil {
+		s.Upgraded = true
+	}
+	return s
 }
 
 // Longest returns the longest heartbeat interval that the grace period should tolerate. It ignores intervals above
 // advice.LongestGrace, and intervals that the node itself did not cause.
 func (h *Store) Longest(now time.Time) (longest time.Duration) {
-	for _, x := range h.arrived {
-		if d := x.Ended.Sub(x.Began); d > longest && d <= advice.LongestGrace && h.justifiesLongerGracePeriod(x, now) {
+	for _, s := range h.all {
+		if d := s.Ended.Sub(s.Began); s.Arrived && d > longest && d <= advice.LongestGrace && h.justifiesLongerGracePeriod(s, now) {
 			longest = d
 		}
 	}
 	return longest
 }
 
-// isCausedByNode reports whether the node itself caused the silence.
+// isCausedByNode reports whether a late heartbeat arrived, and the node itself caused the silence before it.
 func (s *Silence) isCausedByNode() bool {
-	return s.Judgement != nil && s.Judgement.Verdict() == verdict.Node && !s.Explained()
+	return s.Arrived && s.Judgement != nil && s.Judgement.Verdict() == verdict.Node && !s.Explained()
 }
 
 // justifiesLongerGracePeriod reports whether a late heartbeat is a reason for a longer grace period.
-func (h *Store) justifiesLongerGracePeriod(x *Silence, now time.Time) bool {
-	age := now.Sub(x.Ended)
-	if age > lateRemembered || !x.isCausedByNode() || x.MayBeReboot {
+func (h *Store) justifiesLongerGracePeriod(s *Silence, now time.Time) bool {
+	age := now.Sub(s.Ended)
+	if age > remembered || !s.isCausedByNode() || s.MayBeReboot {
 		return false
 	}
-	return !x.Short || age <= lateFor || h.arrived.Count(func(y *Silence) bool { return y.Node == x.Node && y.isCausedByNode() }) >= often
-}
-
-// Late returns the unexplained short silences that have not ended before t.
-func (h *Store) Late(t time.Time) (all List) {
-	for _, x := range h.late {
-		if !x.Explained() {
-			all = append(all, x)
-		}
-	}
-	for _, x := range h.arrived {
-		if x.Short && !x.Explained() && !x.Ended.Before(t) {
-			all = append(all, x)
-		}
-	}
-	return ByBegan(all)
+	return !s.Short || age <= lateFor || h.all.Count(func(x *Silence) bool { return x.Node == s.Node && x.isCausedByNode() }) >= often
 }

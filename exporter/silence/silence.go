@@ -45,7 +45,8 @@ type Silence struct {
 	// ignores the node's heartbeats for a while.
 	ClockBack time.Duration
 	// Short reports whether the grace period has not ended before the end of the silence. Such a silence has no incident.
-	Short bool
+	// Arrived reports whether a heartbeat ended the silence after an interval that kubeflap measured.
+	Short, Arrived bool
 	// MayBeReboot reports whether the node reported a new bootID soon after the silence. The report may be delayed, so
 	// the reboot may have caused this silence or a newer one.
 	MayBeReboot bool
@@ -106,5 +107,5 @@ func (s *Silence) Explained() bool {
 
 // IsOwn reports whether the verdict about the silence names nothing that the node shares with others.
 func (s *Silence) IsOwn() bool {
-	return s.Judgement == nil || s.Judgement.Reviewed().Class() != verdict.ClassShared
+	return s.Judgement == nil || s.Judgement.Verdict().Class() != verdict.ClassShared
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/verdict"
@@ -27,47 +28,47 @@ type Start struct {
 // Starts reports the silences at t that are longer than the grace period, and which classes of silences no longer hold.
 // It is sorted by node and class.
 func (h *Store) Starts(t time.Time) (all []Start) {
-	h.classify(t)
-	for _, name := range slices.Sorted(maps.Keys(h.nodes)) {
-		n := h.nodes[name]
-		is := n.classAt(t, h.Settings.Period)
-		for class, until := range n.until {
-			switch {
-			case verdict.Class(class) == is:
-				all = append(all, Start{name, is, n.lost.Began})
-			case t.Before(until):
-				all = append(all, Start{Node: name, Class: verdict.Class(class)})
-			}
+	began := h.classify(t)
+	for x, s := range began {
+		x.Began = s
+		all = append(all, x)
+	}
+	for x := range h.shown {
+		if began[x].IsZero() {
+			all = append(all, x)
 		}
 	}
+	slices.SortFunc(all, func(a, b Start) int { return cmp.Or(strings.Compare(a.Node, b.Node), cmp.Compare(a.Class, b.Class)) })
 	return all
 }
 
-// classify records the classes of the newest silences at t.
-func (h *Store) classify(t time.Time) {
-	for _, n := range h.nodes {
-		if is := n.classAt(t, h.Settings.Period); is < verdict.ClassDeleted {
-			n.until[is] = t.Add(endShown)
-		}
-		if x := n.lost; x != nil && !x.Ended.IsZero() && (x.Unseen || x.Ended.Sub(x.Began) > h.Settings.Period) {
-			n.until[x.class()] = x.Ended.Add(endShown) // it may have been longer than the grace period between two calls only
-		}
-	}
-}
+// Sweep forgets the classes that need not be reported any more.
+func (h *Store) Sweep(t time.Time) { h.classify(t) }
 
-// classAt returns the class at t. It returns NumClasses if the silence has ended, or is not longer than the grace period.
-// If kubeflap cannot see the last heartbeat, the node controller has found the silence to be longer.
-func (n *node) classAt(t time.Time, period time.Duration) verdict.Class {
-	x, until := n.lost, cmp.Or(n.gone, t)
-	switch {
-	case x == nil, !x.Ended.IsZero(), !x.Unseen && until.Sub(x.Began) <= period:
-		return verdict.NumClasses
-	case n.gone.IsZero():
-		return x.class()
-	case t.Sub(n.gone) > deletedShown:
-		return verdict.NumClasses
+// classify returns when the silences began that are longer than the grace period at t, and notes until when their classes
+// are reported. If kubeflap cannot see the last heartbeat, the node controller has found the silence to be longer.
+func (h *Store) classify(t time.Time) map[Start]time.Time {
+	newest, began := map[string]*Silence{}, map[Start]time.Time{}
+	for _, s := range h.Lost() {
+		newest[s.Node] = s
 	}
-	return verdict.ClassDeleted
+	if h.shown == nil {
+		h.shown = map[Start]time.Time{}
+	}
+	for node, s := range newest {
+		x := Start{Node: node, Class: s.class()}
+		switch {
+		case !s.Unseen && s.Lasted(t) <= h.Settings.Period:
+		case s.IsOngoing():
+			began[x], h.shown[x] = s.Began, t.Add(endShown)
+		case !s.IsDeleted():
+			h.shown[x] = s.Ended.Add(endShown) // it may have been longer than the grace period between two calls only
+		case t.Sub(s.Deleted) <= deletedShown:
+			began[Start{Node: node, Class: verdict.ClassDeleted}] = s.Began
+		}
+	}
+	maps.DeleteFunc(h.shown, func(_ Start, until time.Time) bool { return !t.Before(until) })
+	return began
 }
 
 // class returns the class by the announcement and the verdict.

@@ -2,6 +2,7 @@ package silence
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,10 +11,9 @@ import (
 )
 
 const (
-	// remembered is how long a silence counts toward the cluster's rate of silences. maxRemembered limits the number of
-	// these silences.
+	// remembered is how long a silence counts. maxRemembered limits the number of these silences.
 	remembered    = 24 * time.Hour
-	maxRemembered = 1000
+	maxRemembered = 1500
 	// rebootShown is the maximum time from the first heartbeat of a rebooted node until the node reports its new
 	// bootID. upgradeShown is the maximum time from the first heartbeat of an upgraded kubelet until the kubelet
 	// reports its version. A kubelet reports both values in the node status when it starts.
@@ -34,13 +34,12 @@ type Store struct {
 	// since is the start of the observation. If the observation was interrupted, since is later by the length of the
 	// interruptions.
 	since time.Time
-	// The list lost holds the silences in which nodes were lost over the last day, sorted by start. The list arrived
-	// holds the silences before the late heartbeats of the last day, in order of arrival.
-	lost, arrived List
-	// The map nodes holds the nodes with silences.
-	nodes map[string]*node
-	// The map late holds the ongoing silences of the nodes that are late, but not lost.
+	// The list all holds the silences of the last day, sorted by start. The map late holds the ongoing silences of the nodes
+	// that are late, but not lost.
+	all  List
 	late map[string]*Silence
+	// The map shown holds the classes that Starts reports, and until when.
+	shown map[Start]time.Time
 }
 
 // Begin records the first observation of the cluster. Later calls have no effect.
@@ -67,65 +66,90 @@ func (s Settings) CommonCauseWindow() time.Duration {
 	return cmp.Or(s.Period, advice.DefaultGracePeriod)
 }
 
-// Add adds a silence in which a node was lost.
+// Add adds a silence. It removes silences that began more than 24 hours before the newest one and are not ongoing. If more
+// than maxRemembered silences remain, it removes the oldest.
 func (h *Store) Add(s *Silence) {
-	h.insert(s)
-	n := h.of(s.Node)
-	n.newest, n.lost = s, s
-}
-
-// insert adds a silence to the list lost. It removes silences that began more than 24 hours before the newest silence.
-// If more than maxRemembered silences remain, it removes the oldest.
-func (h *Store) insert(s *Silence) {
-	at := len(h.lost)
-	for at > 0 && h.lost[at-1].Began.After(s.Began) {
+	at := len(h.all)
+	for at > 0 && h.all[at-1].Began.After(s.Began) {
 		at--
 	}
-	h.lost = slices.Insert(h.lost, at, s)
-	old := h.lost[len(h.lost)-1].Began.Add(-remembered)
-	keep := slices.IndexFunc(h.lost, func(x *Silence) bool { return x.Began.After(old) })
-	// Keep ongoing silences that began before kubeflap started watching, because they may have the same cause as newer
-	// silences.
-	older := slices.DeleteFunc(h.lost[:keep], func(x *Silence) bool { return !x.Found.Is || !x.IsOngoing() })
-	h.lost = slices.Delete(h.lost, len(older), keep)
-	h.lost = slices.Delete(h.lost, 0, max(len(h.lost)-maxRemembered, 0))
+	h.all = slices.Insert(h.all, at, s)
+	old := h.all[len(h.all)-1].Began.Add(-remembered)
+	keep := slices.IndexFunc(h.all, func(x *Silence) bool { return x.Began.After(old) })
+	ongoing := slices.DeleteFunc(h.all[:keep], func(x *Silence) bool { return !x.IsOngoing() })
+	h.all = slices.Delete(h.all, len(ongoing), keep)
+	h.all = slices.Delete(h.all, 0, max(len(h.all)-maxRemembered, 0))
 }
 
-// Withdraw deletes the silences of a node after t, and its late heartbeats, because its heartbeats were on time. It returns
-// those in which the node was lost.
+// newest returns the newest silence of a node, or nil.
+func (h *Store) newest(node string) *Silence {
+	for _, s := range slices.Backward(h.all) {
+		if s.Node == node {
+			return s
+		}
+	}
+	return nil
+}
+
+// BecameLate begins a silence of half the grace period.
+func (h *Store) BecameLate(s *Silence) {
+	if h.late == nil {
+		h.late = map[string]*Silence{}
+	}
+	s.Short = true
+	h.late[s.Node] = s
+}
+
+// NotLate records that a node is no longer late: it sent a heartbeat, or exceeded the grace period.
+func (h *Store) NotLate(node string) { delete(h.late, node) }
+
+// NodeRemoved records the earliest possible time of a Node's deletion.
+func (h *Store) NodeRemoved(name string, t time.Time) {
+	h.NotLate(name)
+	if s := h.newest(name); s != nil && s.IsOngoing() {
+		s.Deleted = t
+	}
+}
+
+// Withdraw deletes the silences of a node after t, because its heartbeats were on time. It returns those in which the node
+// was lost.
 func (h *Store) Withdraw(name string, t time.Time) (lost List) {
 	did := func(x *Silence) bool { return x.Node == name && !x.Marked && (x.Ended.IsZero() || x.Ended.After(t)) }
-	lost = h.lost.Filter(did)
-	n := h.of(name)
-	n.newest, n.lost = nil, nil
-	h.lost, h.arrived = slices.DeleteFunc(h.lost, did), slices.DeleteFunc(h.arrived, did)
+	lost = h.Lost().Filter(did)
+	h.all = slices.DeleteFunc(h.all, did)
 	return lost
 }
 
 // Relist sets the start of a silence to the last renewal, which kubeflap learnt from a list.
 func (h *Store) Relist(s *Silence, began time.Time) {
-	h.lost = slices.DeleteFunc(h.lost, func(x *Silence) bool { return x == s })
+	h.all = slices.DeleteFunc(h.all, func(x *Silence) bool { return x == s })
 	s.Began, s.Blind, s.BeganBlind, s.EndedBlind, s.Relisted = began, false, false, false, true
-	h.insert(s)
+	h.Add(s)
 }
 
-// AfterOrLasting returns the unexplained silences that began after t or are ongoing, sorted by start.
+// Lost returns all silences in which nodes were lost, sorted by start.
+func (h *Store) Lost() List { return h.all.Filter(func(s *Silence) bool { return !s.Short }) }
+
+// AfterOrLasting returns the unexplained silences in which nodes were lost, and which began after t or are ongoing, sorted by
+// start.
 func (h *Store) AfterOrLasting(t time.Time) List {
-	return h.lost.Filter(func(s *Silence) bool { return !s.Explained() && (s.Began.After(t) || s.IsOngoing()) })
+	return h.all.Filter(func(s *Silence) bool { return !s.Short && !s.Explained() && (s.Began.After(t) || s.IsOngoing()) })
 }
 
-// All returns all silences in which nodes were lost, sorted by start.
-func (h *Store) All() List { return h.lost }
+// Late returns the unexplained short silences that have not ended before t, sorted by start.
+func (h *Store) Late(t time.Time) List {
+	late := slices.AppendSeq(h.all.Filter(func(s *Silence) bool { return s.Short && !s.Ended.Before(t) }), maps.Values(h.late))
+	return ByBegan(late.Filter(func(s *Silence) bool { return !s.Explained() }))
+}
 
 // Observed returns how long the cluster has been observed, at most a day.
 func (h *Store) Observed(t time.Time) time.Duration { return min(t.Sub(h.since), remembered) }
 
 // Past is what a Store keeps when kubeflap does not watch for some time. Observed is the length of the observation.
-// Silences holds the ended silences in which nodes were lost, oldest first. Late holds those before late heartbeats.
+// Silences holds the ended silences, oldest first.
 type Past struct {
 	Observed time.Duration `json:"observed"`
 	Silences []Silence     `json:"silences"`
-	Late     []Silence     `json:"late"`
 }
 
 // Past returns copies of the silences that had ended by t.
@@ -133,15 +157,11 @@ func (h *Store) Past(t time.Time) (p Past) {
 	if !h.since.IsZero() {
 		p.Observed = h.Observed(t)
 	}
-	copies := func(of List) (all []Silence) {
-		for _, s := range of {
-			if !s.IsOngoing() && !s.Ended.After(t) {
-				all = append(all, *s)
-			}
+	for _, s := range h.all {
+		if !s.IsOngoing() && !s.Ended.After(t) {
+			p.Silences = append(p.Silences, *s)
 		}
-		return all
 	}
-	p.Silences, p.Late = copies(h.lost), copies(h.arrived)
 	return p
 }
 
@@ -149,9 +169,6 @@ func (h *Store) Past(t time.Time) (p Past) {
 func (h *Store) Restore(p Past, t time.Time) {
 	h.since = t.Add(-p.Observed)
 	for i := range p.Silences {
-		h.insert(&p.Silences[i])
-	}
-	for i := range p.Late {
-		h.arrived = append(h.arrived, &p.Late[i])
+		h.Add(&p.Silences[i])
 	}
 }

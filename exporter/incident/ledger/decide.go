@@ -28,7 +28,7 @@ const (
 func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
 	return &judge.NodeLoss{
 		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.Late(l.now.Add(-time.Hour)),
-		Day: l.Silences.All(), Now: l.now, Nodes: nodes,
+		Day: l.Silences.Lost(), Now: l.now, Nodes: nodes,
 		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Settings.Undisturbed(), Observed: l.Silences.Observed(l.now),
 		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.Silences.Upgrades,
 	}
@@ -64,14 +64,8 @@ func (r *Record) weigh(l *Ledger) verdict.Decision {
 	return judge.OfNodes(l.NodeLoss(r.Silences, r.KnownNodes))
 }
 
-// graceFacts returns the current facts that determine the recommended grace period. It asks for the verdicts about
-// silences, but not for those of incidents that have ended for good.
+// graceFacts returns the current facts that determine the recommended grace period.
 func (l *Ledger) graceFacts() advice.GracePeriod {
-	for _, r := range l.shown {
-		if r.IsAboutNodes() && !r.Settled {
-			r.Judgement.Ask(l.decide(r).Verdict)
-		}
-	}
 	g := l.Silences.Settings.GracePeriod
 	g.Longest = l.Silences.Longest(l.now)
 	return g

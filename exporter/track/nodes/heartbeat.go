@@ -21,8 +21,9 @@ type heartbeats struct {
 type heartbeat struct {
 	written
 	current
-	rhythms
 	delayed
+	// leaseSeconds is the Lease's leaseDurationSeconds, or 0.
+	leaseSeconds int32
 	// `previous` holds the times of the previous heartbeats, newest first. Unknown times are zero. The times cover one
 	// minute, because the API server can delay a write of the node controller for up to a minute.
 	previous [7]time.Time
@@ -148,10 +149,6 @@ func (x *heartbeats) statusHeartbeat(n *node, e event.Event, ready *event.Condit
 	h, reported := &n.heartbeat, event.NodeTime(ready.LastHeartbeatTime)
 	if h.reported.Equal(reported) {
 		return
-	}
-	was := h.interval()
-	if h.reports.learn(reported.Sub(h.reported)) && h.interval() != was {
-		x.noteIntervals()
 	}
 	h.reported = reported
 	h.controllerRenewTime, h.doubtUntil = h.apiRenewTime, event.NodeTime{}

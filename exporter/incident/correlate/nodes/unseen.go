@@ -105,15 +105,12 @@ func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
 	n := l.recordTransition(x.Node, x.Time)
 	l.deleted[n.name] = x.Time
 	delete(l.troubled, n.name)
-	l.Silences.NodeRemoved(n.name, x.Time)
+	l.Silences.NodeRemoved(n.name, cmp.Or(x.Earliest, x.Time))
 	r := n.current(x.Time)
 	if r == nil || !n.isSilent && !n.notReady {
 		return
 	}
 	n.isSilent, n.notReady = false, false
-	if n.silence != nil {
-		n.silence.Deleted = cmp.Or(x.Earliest, x.Time)
-	}
 	r.Evidence.Add(n.entry(incident.NodeRemoved, x.Time, 0))
 	r.Recovers(incident.Silent(n.name), x.Time)
 	n.recovers(l.Ledger, r, incident.NotReady(n.name), x.Time)
