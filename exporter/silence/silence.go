@@ -107,5 +107,5 @@ func (s *Silence) Explained() bool {
 
 // IsOwn reports whether the verdict about the silence names nothing that the node shares with others.
 func (s *Silence) IsOwn() bool {
-	return s.Judgement == nil || s.Judgement.Verdict().Class() != verdict.ClassShared
+	return s.Judgement == nil || s.Judgement.Reviewed().Class() != verdict.ClassShared
 }

@@ -64,8 +64,14 @@ func (r *Record) weigh(l *Ledger) verdict.Decision {
 	return judge.OfNodes(l.NodeLoss(r.Silences, r.KnownNodes))
 }
 
-// graceFacts returns the current facts that determine the recommended grace period.
+// graceFacts returns the current facts that determine the recommended grace period. It asks for the verdicts about
+// silences, but not for those of incidents that have ended for good.
 func (l *Ledger) graceFacts() advice.GracePeriod {
+	for _, r := range l.shown {
+		if r.IsAboutNodes() && !r.Settled {
+			r.Judgement.Ask(l.decide(r).Verdict)
+		}
+	}
 	g := l.Silences.Settings.GracePeriod
 	g.Longest = l.Silences.Longest(l.now)
 	return g

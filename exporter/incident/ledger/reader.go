@@ -182,7 +182,7 @@ func (q *Reader) Standings(t time.Time, s Standings) Standings {
 		}
 		s.Nodes[of] += more
 	}
-	s.Silences = l.Silences.Starts(l.now)
+	s.Silences = l.Silences.Starts(l.now) // graceFacts has asked for the current verdicts
 	s.OfNodes, s.OfServices = distinct(s.OfNodes), distinct(s.OfServices)
 	return s
 }
