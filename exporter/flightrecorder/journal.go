@@ -2,6 +2,7 @@ package flightrecorder
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -213,24 +214,19 @@ func store(path string, text []byte, whole bool) error {
 	to, mode := path, os.O_APPEND
 	if whole {
 		to, mode = path+".tmp", os.O_TRUNC
+		defer func() { _ = os.Remove(to) }() // after a failure, a partial file would fill the disk
 	}
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	var file *os.File
-	if err == nil {
-		file, err = os.OpenFile(to, os.O_WRONLY|os.O_CREATE|mode, 0o600)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = file.Write(text)
-		if err == nil {
-			err = file.Sync()
-		}
-		err = errors.Join(err, file.Close())
+	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|mode, 0o600)
+	if err != nil {
+		return err
 	}
+	_, err = file.Write(text)
+	err = cmp.Or(err, file.Sync(), file.Close())
 	if err == nil && whole {
 		err = os.Rename(to, path)
-	}
-	if err != nil && whole {
-		_ = os.Remove(to) // a partial file would fill the disk
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func reasonOf(err error) event.Reason {
 type follower struct {
 	resource apiclient.Resource
 	log      *slog.Logger
-	sink     func(event.Event)
+	watcher  *Watcher
 	// A value in the channel behind means that the watch must end, because it lags behind etcd. The channel is nil
 	// unless the resource is the node Leases.
 	behind chan struct{}
@@ -54,8 +54,8 @@ type follower struct {
 	refusedSince time.Time
 }
 
-func newFollower(resource apiclient.Resource, w *Watcher) *follower {
-	f := &follower{resource: resource, log: w.log.With("resource", resource.Kind.String()), sink: w.sink, peekTime: peekTime}
+func (w *Watcher) newFollower(resource apiclient.Resource) *follower {
+	f := &follower{resource: resource, log: w.log.With("resource", resource.Kind.String()), watcher: w, peekTime: peekTime}
 	if resource.Kind == event.KindLease {
 		f.behind = w.behind
 	}
@@ -67,7 +67,7 @@ func newFollower(resource apiclient.Resource, w *Watcher) *follower {
 func (f *follower) run(ctx context.Context, denied error) {
 	for ctx.Err() == nil {
 		if reason := reasonOf(denied); f.isRefusal(reason) {
-			f.sink(event.Event{Seen: time.Now(), Kind: f.resource.Kind, Type: event.Unavailable, Reason: reason})
+			f.emit(event.Unavailable, nil, reason)
 			f.log.Warn("cannot watch, retrying every minute", "cause", denied)
 			for denied != nil && sleep(ctx, recheck) {
 				denied = check(ctx, f.resource)
@@ -140,11 +140,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 func (f *follower) list(ctx context.Context) (err error) {
-	listed := func(object event.Object) { f.emit(event.Listed, object) }
-	f.emit(event.Listing, nil)
+	listed := func(object event.Object) { f.emit(event.Listed, object, "") }
+	f.emit(event.Listing, nil, "")
 	version, err := f.resource.List(ctx, false, listed)
 	if reasonOf(err) == event.ReasonExpired {
-		f.emit(event.Listing, nil)
+		f.emit(event.Listing, nil, "")
 		version, err = f.resource.List(ctx, true, listed)
 	}
 	if err != nil {
@@ -154,8 +154,8 @@ func (f *follower) list(ctx context.Context) (err error) {
 	return nil
 }
 
-func (f *follower) emit(what event.Type, object event.Object) {
-	f.sink(event.Event{Seen: time.Now(), Kind: f.resource.Kind, Type: what, Object: object})
+func (f *follower) emit(what event.Type, object event.Object, reason event.Reason) {
+	f.watcher.emit(f.resource.Kind, what, object, reason)
 }
 
 // up is called when a watch works.
@@ -164,7 +164,7 @@ func (f *follower) up() {
 	if f.unsynced {
 		what = event.Synced
 	}
-	f.emit(what, nil)
+	f.emit(what, nil, "")
 	if len(f.logged) > 0 {
 		f.log.Info("the watch is working again", "down", time.Since(f.downSince).Round(time.Millisecond))
 	}
@@ -177,9 +177,9 @@ func (f *follower) down(err error) {
 	reason := reasonOf(err)
 	if f.unsynced && reason != event.ReasonSilent {
 		f.unsynced = false
-		f.emit(event.Synced, nil)
+		f.emit(event.Synced, nil, "")
 	}
-	f.sink(event.Event{Seen: time.Now(), Kind: f.resource.Kind, Type: event.Down, Reason: reason})
+	f.emit(event.Down, nil, reason)
 	if f.downSince.IsZero() {
 		f.downSince = time.Now()
 	}

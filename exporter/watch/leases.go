@@ -31,7 +31,7 @@ func (w *Watcher) ReadLeases(ctx context.Context, names []string) {
 	if len(names) == 0 || ctx.Err() != nil {
 		return
 	}
-	w.emitRead(event.DirectReadStarted, nil, "")
+	w.emit(event.KindLease, event.DirectReadStarted, nil, "")
 	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	var readyz []byte // nil if there is no response
@@ -42,7 +42,7 @@ func (w *Watcher) ReadLeases(ctx context.Context, names []string) {
 		reads.Go(func() {
 			lease, err := leases.Get(limited, name)
 			if errs[i] = err; lease != nil && ctx.Err() == nil {
-				w.emitRead(event.DirectReadLease, lease, "")
+				w.emit(event.KindLease, event.DirectReadLease, lease, "")
 			}
 		})
 	}
@@ -57,16 +57,12 @@ func (w *Watcher) ReadLeases(ctx context.Context, names []string) {
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		w.emitRead(event.DirectReadAnswered, nil, "")
+		w.emit(event.KindLease, event.DirectReadAnswered, nil, "")
 	case failed != nil:
-		w.emitRead(event.DirectReadAnswered, nil, event.NotReady(string(failed[1])))
+		w.emit(event.KindLease, event.DirectReadAnswered, nil, event.NotReady(string(failed[1])))
 	case answered:
-		w.emitRead(event.DirectReadAnswered, nil, apiclient.Reason(err))
+		w.emit(event.KindLease, event.DirectReadAnswered, nil, apiclient.Reason(err))
 	default:
-		w.emitRead(event.DirectReadUnanswered, nil, apiclient.Reason(err))
+		w.emit(event.KindLease, event.DirectReadUnanswered, nil, apiclient.Reason(err))
 	}
-}
-
-func (w *Watcher) emitRead(what event.Type, lease event.Object, reason event.Reason) {
-	w.sink(event.Event{Seen: time.Now(), Kind: event.KindLease, Type: what, Object: lease, Reason: reason})
 }

@@ -120,9 +120,9 @@ func (w *openWatch) take(r result) {
 	switch {
 	case r.event.Type == event.Bookmark:
 		w.bookmarked = true
-		w.emit(event.Bookmark, nil)
+		w.emit(event.Bookmark, nil, "")
 	case w.resource.Has(r.event.Object):
-		w.emit(r.event.Type, r.event.Object)
+		w.emit(r.event.Type, r.event.Object, "")
 	}
 }
 

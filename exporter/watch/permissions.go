@@ -69,7 +69,7 @@ func (w *Watcher) preflight(ctx context.Context) ([]error, error) {
 				return nil, fmt.Errorf("the API server rejects the credentials: %w", err)
 			}
 			answered = false
-			w.sink(event.Event{Seen: time.Now(), Kind: w.resources[i].Kind, Type: event.Down, Reason: reason})
+			w.emit(w.resources[i].Kind, event.Down, nil, reason)
 			if time.Since(logged[reason]) >= repeatAfter {
 				logged[reason] = time.Now()
 				w.log.Warn("cannot reach "+w.server+", trying again", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)

@@ -68,7 +68,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { w.followVersion(ctx) })
 	for i, resource := range w.resources {
-		running.Go(func() { newFollower(resource, w).run(ctx, checks[i]) })
+		running.Go(func() { w.newFollower(resource).run(ctx, checks[i]) })
 	}
 	running.Wait()
 	return nil
@@ -109,6 +109,10 @@ func (w *Watcher) resource(kind event.Kind) *apiclient.Resource {
 	return &w.resources[at]
 }
 
+func (w *Watcher) emit(kind event.Kind, what event.Type, object event.Object, reason event.Reason) {
+	w.sink(event.Event{Seen: time.Now(), Kind: kind, Type: what, Object: object, Reason: reason})
+}
+
 // followVersion reads the API server's version periodically until the context is canceled, and emits it if it has
 // changed. Errors are only logged, because kubeflap works without the version.
 func (w *Watcher) followVersion(ctx context.Context) {
@@ -122,9 +126,7 @@ func (w *Watcher) followVersion(ctx context.Context) {
 		case version != known:
 			known = version
 			w.log.Info("watching a cluster", "version", version)
-			w.sink(event.Event{
-				Seen: time.Now(), Kind: event.KindCluster, Type: event.Listed, Object: &event.Cluster{Version: version},
-			})
+			w.emit(event.KindCluster, event.Listed, &event.Cluster{Version: version}, "")
 		}
 	}
 }
