@@ -1,7 +1,7 @@
 package phrase
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,25 +31,16 @@ func Wrap(text string, indent, width int) string {
 // escape replaces unprintable characters and invalid UTF-8 with Go escapes such as \x1b or \u202e. It does not change
 // the characters in `keep`.
 func escape(s, keep string) string {
-	shown := func(r rune) bool { return unicode.IsPrint(r) || strings.ContainsRune(keep, r) }
-	bad := func(r rune) bool { return r == utf8.RuneError || !shown(r) }
-	if strings.IndexFunc(s, bad) < 0 {
-		return s
+	shown := func(r rune, size int) bool {
+		return (unicode.IsPrint(r) || strings.ContainsRune(keep, r)) && (r != utf8.RuneError || size > 1)
 	}
 	var b strings.Builder
 	for i, r := range s {
 		_, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case shown(r):
-			b.WriteRune(r)
-		case r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r < 0x10000:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
+		if text := s[i : i+size]; shown(r, size) {
+			b.WriteString(text)
+		} else {
+			b.WriteString(strings.Trim(strconv.Quote(text), `"`))
 		}
 	}
 	return b.String()

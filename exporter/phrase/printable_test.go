@@ -17,8 +17,8 @@ func TestWhatATerminalWouldObeyIsEscaped(t *testing.T) {
 		"a tag of its own":    {"a\U000e0041", `a\U000e0041`, `a\U000e0041`},
 		"no UTF-8":            {"a\xff\xc3", `a\xff\xc3`, `a\xff\xc3`},
 		"replaced before":     {"a\ufffd", "a\ufffd", "a\ufffd"},
-		"line breaks":         {"a\nb\r\n\tc", `a\x0ab\x0d\x0a\x09c`, "a\nb\\x0d\n\tc"},
-		"a bell and deletion": {"\a\x7f\x00", `\x07\x7f\x00`, `\x07\x7f\x00`},
+		"line breaks":         {"a\nb\r\n\tc", `a\nb\r\n\tc`, "a\nb\\r\n\tc"},
+		"a bell and deletion": {"\a\x7f\x00", `\a\x7f\x00`, `\a\x7f\x00`},
 	} {
 		if got := Line(c.in); got != c.line {
 			t.Errorf("%s as a line is %q, want %q", name, got, c.line)
