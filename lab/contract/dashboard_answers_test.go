@@ -113,19 +113,9 @@ func story(t *testing.T, x timeline) storage.Queryable {
 // record evaluates the rules once a minute. Some dashboards read the recorded series and ALERTS.
 func record(t *testing.T, data *teststorage.TestStorage) {
 	t.Helper()
-	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
-	for _, g := range loadRules(t, engine, data) {
-		for _, r := range g.AlertingRules() {
-			r.SetRestored(true) // otherwise, the group does not write ALERTS
-		}
-		for at := time.Unix(0, 0); at.Before(time.Unix(0, 0).Add(end + time.Minute)); at = at.Add(time.Minute) {
-			g.Eval(t.Context(), at)
-		}
-		for _, r := range g.Rules() {
-			if err := r.LastError(); err != nil {
-				t.Errorf("%s: %v", r.Name(), err)
-			}
-		}
+	e := evaluatorOf(t, data)
+	for at := time.Unix(0, 0); at.Before(time.Unix(0, 0).Add(end + time.Minute)); at = at.Add(time.Minute) {
+		e.evaluate(at)
 	}
 }
 

@@ -43,11 +43,15 @@ type evaluator struct {
 var metricName = regexp.MustCompile(`kubeflap_\w+`)
 
 func newEvaluator(t testing.TB) *evaluator {
-	inMemory := func(o *tsdb.Options) { o.EnableExemplarStorage, o.WALSegmentSize = false, -1 }
-	e := &evaluator{t: t, storage: teststorage.New(t, inMemory), used: usedMetrics(t), refs: map[string]storage.SeriesRef{}, shown: map[string]map[storage.SeriesRef]bool{}}
+	return evaluatorOf(t, teststorage.New(t, func(o *tsdb.Options) { o.EnableExemplarStorage, o.WALSegmentSize = false, -1 }))
+}
+
+// evaluatorOf returns an evaluator for samples that are already stored.
+func evaluatorOf(t testing.TB, data *teststorage.TestStorage) *evaluator {
+	e := &evaluator{t: t, storage: data, used: usedMetrics(t), refs: map[string]storage.SeriesRef{}, shown: map[string]map[storage.SeriesRef]bool{}}
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 100e6, Timeout: time.Minute, Logger: promslog.NewNopLogger()})
 	t.Cleanup(func() { _ = engine.Close() })
-	e.groups = loadRules(t, engine, e.storage)
+	e.groups = loadRules(t, engine, data)
 	for _, g := range e.groups {
 		for _, r := range g.AlertingRules() {
 			r.SetRestored(true) // otherwise, the group does not write ALERTS
