@@ -44,12 +44,8 @@ type program struct {
 	path string
 	// args returns the program's arguments. Programs without an HTTP server ignore address and telemetry.
 	args func(kubeconfig, address, telemetry string) []string
-	// synced returns nil if the program reports that it has seen all objects.
-	synced func(ctx context.Context, r *running) error
-	// rests is true if synced can return nil before the program has seen all objects. Such a program counts as synced
-	// when it is idle and the function `confirmed` returns nil.
-	rests     bool
-	confirmed func(ctx context.Context, r *running, size Size) error
+	// synced returns nil if the program has seen all objects.
+	synced func(ctx context.Context, r *running, size Size) error
 	// metrics is set if the program serves metrics.
 	metrics bool
 }
@@ -61,7 +57,7 @@ func newProgram(name string, b binaries) program {
 	case Kubeflap:
 		return kubeflapProgram(b.kubeflap)
 	case Peer:
-		return program{name: name, path: b.peer, metrics: true, args: peerArgs, synced: peerListed, rests: true, confirmed: peerShows}
+		return program{name: name, path: b.peer, metrics: true, args: peerArgs, synced: peerSynced}
 	default:
 		args := func(kubeconfig, _, _ string) []string { return []string{"--kubeconfig=" + kubeconfig} }
 		return program{name: name, path: b.floor, synced: floorSynced, args: args}
@@ -75,7 +71,7 @@ func kubeflapProgram(path string, flags ...string) program {
 		args: func(kubeconfig, address, _ string) []string {
 			return append([]string{"run", "--kubeconfig=" + kubeconfig, "--web.listen-address=" + address}, flags...)
 		},
-		synced: func(ctx context.Context, r *running) error { return compare.Ready(ctx, r.url) },
+		synced: func(ctx context.Context, r *running, _ Size) error { return compare.Ready(ctx, r.url) },
 	}
 }
 
@@ -88,9 +84,9 @@ func peerArgs(kubeconfig, address, telemetry string) []string {
 	}
 }
 
-// peerListed returns nil if kube-state-metrics has listed all six resources. At that time, some objects may have no
-// metrics yet.
-func peerListed(ctx context.Context, r *running) error {
+// peerSynced returns nil if kube-state-metrics exposes series of all objects. It reads them only when kube-state-metrics
+// has listed all six resources, because such a scrape takes much of its CPU time.
+func peerSynced(ctx context.Context, r *running, size Size) error {
 	const resources = 6
 	listed := 0
 	err := r.eachLine(ctx, r.telemetry+"/metrics", func(line []byte) {
@@ -101,17 +97,15 @@ func peerListed(ctx context.Context, r *running) error {
 	if err == nil && listed < resources {
 		err = fmt.Errorf("only %d of %d resources are listed", listed, resources)
 	}
-	return err
-}
-
-// peerShows returns nil if kube-state-metrics exposes series of all objects.
-func peerShows(ctx context.Context, r *running, size Size) error {
+	if err != nil {
+		return err
+	}
 	want := map[string]int{
 		"kube_node_status_condition": size.Nodes, "kube_lease_renew_time": size.Nodes, "kube_pod_status_ready": size.Pods,
 		"kube_service_info": size.Services, "kube_endpoint_address": size.Services, "kube_endpointslice_endpoints": size.Services,
 	}
 	have := map[string]int{}
-	err := r.eachLine(ctx, r.url+"/metrics", func(line []byte) {
+	err = r.eachLine(ctx, r.url+"/metrics", func(line []byte) {
 		if name, _, found := bytes.Cut(line, []byte("{")); found {
 			have[string(name)]++
 		}
@@ -124,7 +118,7 @@ func peerShows(ctx context.Context, r *running, size Size) error {
 	return err
 }
 
-func floorSynced(_ context.Context, r *running) error {
+func floorSynced(_ context.Context, r *running, _ Size) error {
 	output, err := os.ReadFile(r.process.LogPath)
 	if err != nil {
 		return fmt.Errorf("read the floor's output: %w", err)
@@ -176,10 +170,6 @@ const (
 	// syncTimeout is enough for the largest size on a small machine.
 	syncTimeout = 15 * time.Minute
 	syncPoll    = 20 * time.Millisecond
-	// A program is idle if it uses less than restShare of one CPU during restWindow. restShare is not 0, because an
-	// idle program still handles Lease renewals.
-	restWindow = 500 * time.Millisecond
-	restShare  = 0.3
 )
 
 // untilSynced waits until the program has seen all objects. It returns the program's resource usage until then.
@@ -187,32 +177,14 @@ func (r *running) untilSynced(ctx context.Context, size Size) usage {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
 	for {
-		said := r.synced(ctx, r)
 		used := r.usage()
-		if said == nil && r.rests {
-			used = r.rested(ctx, used)
-			said = r.confirmed(ctx, r, size)
-		}
+		said := r.synced(ctx, r, size)
 		if said == nil {
 			return used
 		}
 		if poll.Sleep(ctx, syncPoll) != nil {
 			steps.Must(fmt.Errorf("%s was not synced after %s: %w", r.name, time.Since(r.began).Round(time.Second), said))
 		}
-	}
-}
-
-// rested waits until the program is idle. It returns the program's resource usage at the start of the idle time. Only
-// the peak memory is read later, at the end of the idle time.
-func (r *running) rested(ctx context.Context, begin usage) usage {
-	for {
-		steps.Must(poll.Sleep(ctx, restWindow))
-		end := r.usage()
-		if end.cpu-begin.cpu < restShare*end.at.Sub(begin.at).Seconds() {
-			begin.peak = end.peak
-			return begin
-		}
-		begin = end
 	}
 }
 

@@ -139,10 +139,10 @@ func addLosses(reported truth.Counts) {
 // contain a comma.
 func withoutReason(series string) string {
 	labels := strings.Trim(series[len(truth.Name(series)):], "{}")
-	pairs := slices.DeleteFunc(strings.Split(labels, ","), func(pair string) bool {
+	pairs := slices.DeleteFunc(strings.Split(labels, ", "), func(pair string) bool {
 		return strings.HasPrefix(pair, "cause=") || strings.HasPrefix(pair, "class=")
 	})
-	return "{" + strings.Join(pairs, ",") + "}"
+	return "{" + strings.Join(pairs, ", ") + "}"
 }
 
 // plain removes an aggregation such as sum() from a metric name.

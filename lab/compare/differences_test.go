@@ -8,17 +8,17 @@ import (
 
 // of holds the labels of a Service. The others are those of its lost addresses.
 const (
-	of        = `{namespace="a",service="s"}`
-	unplanned = lossesByClass + `{class="unplanned",namespace="a",service="s"}`
-	planned   = lossesByClass + `{class="planned",namespace="a",service="s"}`
-	deleted   = `{cause="pod_deleted",namespace="a",service="s"}`
-	unknown   = `{cause="unknown",namespace="a",service="s"}`
+	of        = `{namespace="a", service="s"}`
+	unplanned = lossesByClass + `{class="unplanned", namespace="a", service="s"}`
+	planned   = lossesByClass + `{class="planned", namespace="a", service="s"}`
+	deleted   = `{cause="pod_deleted", namespace="a", service="s"}`
+	unknown   = `{cause="unknown", namespace="a", service="s"}`
 )
 
 func TestDifferences(t *testing.T) {
-	const flips = `kubeflap_service_address_flips_total{namespace="a",service="s",to="ready"}`
+	const flips = `kubeflap_service_address_flips_total{namespace="a", service="s", to="ready"}`
 	const age = `kubeflap_node_heartbeat_age_seconds{node="n"}`
-	const resets = `kubeflap_service_endpoints_resets_total{namespace="a",selector="true",service="s"}`
+	const resets = `kubeflap_service_endpoints_resets_total{namespace="a", selector="true", service="s"}`
 	lost := truth.Counts{truth.AddressesLost + of: 3, truth.LossesOfAnyCause + of: 3}
 	none := truth.Counts{truth.AddressesLost + of: 0, truth.LossesOfAnyCause + of: 0}
 	classed := func(byCause truth.Counts) truth.Counts {
@@ -58,8 +58,8 @@ func TestDifferences(t *testing.T) {
 }
 
 func TestCountsAreComparedFromTheBase(t *testing.T) {
-	const flips = `kubeflap_service_address_flips_total{namespace="a",service="s",to="ready"}`
-	const ready = `kubeflap_service_addresses{namespace="a",service="s",state="ready"}`
+	const flips = `kubeflap_service_address_flips_total{namespace="a", service="s", to="ready"}`
+	const ready = `kubeflap_service_addresses{namespace="a", service="s", state="ready"}`
 	const longest = `kubeflap_node_heartbeat_interval_max_seconds{node="n"}`
 	base := Base{
 		Truth:    truth.Counts{flips: 1, ready: 4, longest: 2},

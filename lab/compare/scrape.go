@@ -26,7 +26,7 @@ func Ready(ctx context.Context, url string) error {
 	return err
 }
 
-// Scrape reads all series at a URL. For histograms, it returns only the series _count and _sum.
+// Scrape reads all series at a URL.
 func Scrape(ctx context.Context, url string) truth.Counts {
 	request := steps.Value(http.NewRequestWithContext(ctx, http.MethodGet, url, nil))
 	request.Header.Set("Accept", accept)
@@ -45,28 +45,9 @@ func Scrape(ctx context.Context, url string) truth.Counts {
 			return counts
 		}
 		steps.Must(err)
-		for _, metric := range family.Metric {
-			read(counts, family, metric)
+		for _, sample := range steps.Value(expfmt.ExtractSamples(&expfmt.DecodeOptions{}, family)) {
+			counts[sample.Metric.String()] = float64(sample.Value)
 		}
-	}
-}
-
-func read(counts truth.Counts, family *dto.MetricFamily, metric *dto.Metric) {
-	var labels []string
-	for _, pair := range metric.Label {
-		labels = append(labels, pair.GetName(), pair.GetValue())
-	}
-	name := family.GetName()
-	switch family.GetType() {
-	case dto.MetricType_COUNTER:
-		counts[truth.Series(name, labels...)] = metric.GetCounter().GetValue()
-	case dto.MetricType_GAUGE:
-		counts[truth.Series(name, labels...)] = metric.GetGauge().GetValue()
-	case dto.MetricType_HISTOGRAM:
-		counts[truth.Series(name+"_count", labels...)] = float64(metric.GetHistogram().GetSampleCount())
-		counts[truth.Series(name+"_sum", labels...)] = metric.GetHistogram().GetSampleSum()
-	default:
-		counts[truth.Series(name, labels...)] = metric.GetUntyped().GetValue()
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/prometheus/common/model"
 )
 
 // Heartbeats is the recorder's count of a node's heartbeats. kubeflap has no such metric.
@@ -30,24 +32,16 @@ const (
 )
 
 // Counts maps each series to its value. The key of a series is its name and sorted labels in Prometheus' notation:
-// `name{a="1",b="2"}`.
+// `name{a="1", b="2"}`.
 type Counts map[string]float64
 
 // Series returns the key of a series in Counts. The parameter labels contains pairs of name and value.
 func Series(name string, labels ...string) string {
-	if len(labels) == 0 {
-		return name
-	}
-	pairs := pairsOf(labels)
-	slices.Sort(pairs)
-	return name + "{" + strings.Join(pairs, ",") + "}"
-}
-
-func pairsOf(labels []string) (pairs []string) {
+	metric := model.Metric{model.MetricNameLabel: model.LabelValue(name)}
 	for i := 0; i < len(labels); i += 2 {
-		pairs = append(pairs, fmt.Sprintf("%s=%q", labels[i], labels[i+1]))
+		metric[model.LabelName(labels[i])] = model.LabelValue(labels[i+1])
 	}
-	return pairs
+	return metric.String()
 }
 
 // Name returns the metric name of a series.
@@ -68,9 +62,13 @@ func (c Counts) Sum(name string, labels ...string) float64 {
 }
 
 func hasLabels(series string, labels []string) bool {
-	return !slices.ContainsFunc(pairsOf(labels), func(pair string) bool {
-		return !strings.Contains(series, "{"+pair) && !strings.Contains(series, ","+pair)
-	})
+	for i := 0; i < len(labels); i += 2 {
+		pair := fmt.Sprintf("%s=%q", labels[i], labels[i+1])
+		if !strings.Contains(series, "{"+pair) && !strings.Contains(series, " "+pair) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c Counts) add(value float64, name string, labels ...string) {
