@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -48,7 +47,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	addSessionFlags(runs, &options)
 	release := onRelease(runs)
 	runs.Flag("seed", "Seed of the random scenario.").Default("1").Uint64Var(&options.Seed)
-	dump := runs.Flag("dump", "File for a list of all counted events.").String()
 	keep := runs.Flag("keep", "Keep the cluster running until interrupted.").Bool()
 
 	up := app.Command("up", "Start a cluster, and keep it running until interrupted.")
@@ -78,7 +76,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		return play(ctx, s, options, show{out: out, dump: *dump, keep: *keep})
+		return play(ctx, s, options, out, *keep)
 	}
 }
 
@@ -124,28 +122,21 @@ func stand(ctx context.Context, options cluster.Options, out io.Writer) error {
 	return nil
 }
 
-// show holds the output options. If keep is set, the cluster keeps running after the scenario.
-type show struct {
-	out  io.Writer
-	dump string
-	keep bool
-}
-
-// play runs a scenario and prints the counts.
-func play(ctx context.Context, s scenario.Scenario, options session.Options, show show) error {
+// play runs a scenario and prints the counts. If keep is set, the cluster keeps running after the scenario.
+func play(ctx context.Context, s scenario.Scenario, options session.Options, out io.Writer, keep bool) error {
 	begin := time.Now()
 	running, failed := session.Run(ctx, s, options)
 	if running.Truth != nil {
-		failed = cmp.Or(failed, show.result(running.Truth))
+		failed = cmp.Or(failed, steps.Run(func() { printCounts(out, running.Truth.Counts()) }))
 	}
 	if failed == nil {
 		agrees := "no kubeflap to compare with"
 		if running.URL != "" {
 			agrees = "kubeflap agrees with the recorder"
 		}
-		fmt.Fprintf(show.out, "%s took %s; %s\n", s.Name, time.Since(begin).Round(time.Second), agrees)
+		fmt.Fprintf(out, "%s took %s; %s\n", s.Name, time.Since(begin).Round(time.Second), agrees)
 	}
-	if show.keep && running.Cluster != nil {
+	if keep && running.Cluster != nil {
 		options.Log.Info("the cluster keeps running until interrupted", "kubeconfig", running.Cluster.Kubeconfig, "result", failed)
 		if running.URL != "" {
 			options.Log.Info("kubeflap keeps running", "incidents", running.URL+"/flaps")
@@ -158,10 +149,8 @@ func play(ctx context.Context, s scenario.Scenario, options session.Options, sho
 	return cmp.Or(failed, running.Stop())
 }
 
-// result prints the counts that are not 0. If dump is set, it also writes one line per counted event to the file dump.
-func (s show) result(recorder *truth.Recorder) error {
-	var counts truth.Counts
-	err := steps.Run(func() { counts = recorder.Counts() })
+// printCounts prints the counts that are not 0.
+func printCounts(out io.Writer, counts truth.Counts) {
 	var lines []string
 	for series, value := range counts {
 		if value != 0 && (strings.Contains(series, "_total") || strings.HasSuffix(series, "_count")) {
@@ -169,9 +158,5 @@ func (s show) result(recorder *truth.Recorder) error {
 		}
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[12:], b[12:]) })
-	fmt.Fprintln(s.out, strings.Join(lines, "\n"))
-	if s.dump == "" {
-		return err
-	}
-	return errors.Join(err, os.WriteFile(s.dump, []byte(recorder.Dump()), 0o644))
+	fmt.Fprintln(out, strings.Join(lines, "\n"))
 }

@@ -75,6 +75,8 @@ type Cluster struct {
 	options  Options
 	binaries Binaries
 	dir      string
+	// managerAddress is the host and port of the controller manager.
+	managerAddress string
 }
 
 // Start starts all components, and builds them if necessary. It returns when all nodes are Ready. The caller must call

@@ -3,11 +3,9 @@ package cluster
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +13,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/steps"
@@ -39,7 +39,8 @@ func (c *Cluster) startEtcd() (endpoint string) {
 }
 
 func (c *Cluster) startControllerManager(ctx context.Context) {
-	_, port, _ := net.SplitHostPort(FreePort())
+	c.managerAddress = FreePort()
+	_, port, _ := net.SplitHostPort(c.managerAddress)
 	kubeconfig := c.kubeconfig(userControllerManager)
 	if c.options.ControllerManagerProxied {
 		kubeconfig = c.proxyControllerManager()
@@ -97,28 +98,11 @@ func (c *Cluster) GracePeriod() (period time.Duration, shown bool) {
 // HealthyControllerManager returns nil if the controller manager is healthy. After a restart, this means that its
 // controllers are running.
 func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
-	var port string
-	for _, arg := range c.ControllerManager.Args {
-		if _, err := fmt.Sscanf(arg, "--secure-port=%s", &port); err == nil {
-			break
-		}
-	}
 	// The controller manager's certificate is self-signed.
-	client := http.Client{
-		Timeout:   time.Second,
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1:"+port+"/healthz", nil)
-	if err != nil {
+	config := &rest.Config{Host: "https://" + c.managerAddress, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, Timeout: time.Second}
+	client := steps.Value(kubernetes.NewForConfig(config))
+	if err := client.Discovery().RESTClient().Get().AbsPath("/healthz").Do(ctx).Error(); err != nil {
 		return fmt.Errorf("request the controller manager's health: %w", err)
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return fmt.Errorf("request the controller manager's health: %w", err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the controller manager is not healthy: %s", response.Status)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 
 	"github.com/kubeflap/kubeflap/lab/steps"
@@ -65,7 +63,12 @@ func (m Module) build(ctx context.Context, out string) {
 	writeFiles(dir, m.Sources)
 	for name, program := range m.Programs {
 		args := []string{"build", "-mod=readonly", "-trimpath", "-tags", m.Tags, "-ldflags", m.LDFlags, "-o", filepath.Join(out, name)}
-		goCommand(ctx, dir, append(args, program...)...)
+		cmd := exec.CommandContext(ctx, "go", append(args, program...)...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			steps.Must(fmt.Errorf("build %s: %w\n%s", name, err, out))
+		}
 	}
 }
 
@@ -75,18 +78,6 @@ func writeFiles(dir string, files map[string]string) {
 		steps.Must(os.MkdirAll(filepath.Dir(path), 0o755))
 		steps.Must(os.WriteFile(path, []byte(text), 0o644))
 	}
-}
-
-func goCommand(ctx context.Context, dir string, args ...string) []byte {
-	var out, errOut bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	if err := cmd.Run(); err != nil {
-		steps.Must(fmt.Errorf("go %s: %w\n%s%s", strings.Join(args, " "), err, out.String(), errOut.String()))
-	}
-	return out.Bytes()
 }
 
 func cacheKey(modules []Module) string {

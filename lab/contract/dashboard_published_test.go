@@ -96,7 +96,7 @@ func TestRedIsUnplanned(t *testing.T) {
 					switch {
 					case property.ID == "mappings":
 						checkMapped(t, d, p, property.Value)
-					case isCalm(name.String()) && red.MatchString(asText(property.Value)):
+					case isCalm(name.String()) && red.MatchString(asJSON(t, property.Value)):
 						t.Errorf("%s: panel %q shows %s in red", d.File, p.Title, name)
 					case property.ID == "thresholds":
 						overridden = append(overridden, name)
@@ -105,7 +105,7 @@ func TestRedIsUnplanned(t *testing.T) {
 			}
 			for _, q := range p.Targets {
 				for _, match := range classified.FindAllStringSubmatch(q.Expr, -1) {
-					if red.MatchString(asText(p.FieldConfig.Defaults.Thresholds)) && !strings.Contains(match[2], `class="unplanned"`) &&
+					if red.MatchString(asJSON(t, p.FieldConfig.Defaults.Thresholds)) && !strings.Contains(match[2], `class="unplanned"`) &&
 						(!isCalm(q.LegendFormat) || !slices.ContainsFunc(overridden, func(o *regexp.Regexp) bool { return o.MatchString(q.LegendFormat) })) &&
 						!strings.Contains(q.Expr, "unless on (cluster, namespace, service) "+match[0]) {
 						t.Errorf("%s: panel %q, query %s: red, but %s is of any class", d.File, p.Title, q.RefID, match[0])
@@ -124,9 +124,7 @@ func checkMapped(t *testing.T, d dashboard, p panel, value any) {
 	var mappings []struct {
 		Options map[string]struct{ Color, Text string }
 	}
-	if err := json.Unmarshal([]byte(asText(value)), &mappings); err != nil {
-		t.Fatalf("%s: panel %q: %v", d.File, p.Title, err)
-	}
+	must(t, json.Unmarshal([]byte(asJSON(t, value)), &mappings))
 	for _, m := range mappings {
 		for name, as := range m.Options {
 			if isCalm(name+as.Text) && (as.Color == "" || red.MatchString(as.Color)) {
@@ -147,12 +145,4 @@ func TestLegendsNameTheClasses(t *testing.T) {
 			}
 		}
 	}
-}
-
-func asText(value any) string {
-	b, err := json.Marshal(value)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
 }

@@ -190,13 +190,7 @@ func linksOf(t *testing.T, d dashboard) []link {
 					continue
 				}
 				var some []link
-				b, err := json.Marshal(property.Value)
-				if err == nil {
-					err = json.Unmarshal(b, &some)
-				}
-				if err != nil {
-					t.Fatalf("%s: panel %q: %v", d.File, p.Title, err)
-				}
+				must(t, json.Unmarshal([]byte(asJSON(t, property.Value)), &some))
 				all = append(all, some...)
 			}
 		}

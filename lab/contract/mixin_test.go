@@ -31,16 +31,8 @@ type mixin struct {
 func installed(t *testing.T) string {
 	t.Helper()
 	vendor := t.TempDir()
-	root, err := filepath.Abs(Root)
-	if err == nil {
-		err = os.MkdirAll(filepath.Join(vendor, "github.com/kubeflap"), 0o755)
-	}
-	if err == nil {
-		err = os.Symlink(root, filepath.Join(vendor, "github.com/kubeflap/kubeflap"))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(vendor, "github.com/kubeflap"), 0o755))
+	must(t, os.Symlink(try(filepath.Abs(Root))(t), filepath.Join(vendor, "github.com/kubeflap/kubeflap")))
 	return vendor
 }
 

@@ -46,19 +46,10 @@ func TestEveryPartOfARuleIsTested(t *testing.T) {
 func unitTests(t *testing.T, r *Rule, rules []rulefmt.Rule) ([]byte, error) {
 	t.Helper()
 	dir := t.TempDir()
-	text, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "mutant", "rules": rules}}})
-	if err == nil {
-		err = os.Mkdir(filepath.Join(dir, "tests"), 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, r.File), text, 0o600)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "tests", r.File), []byte(readFile(t, "rules/tests/"+r.File)), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := try(yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "mutant", "rules": rules}}}))(t)
+	must(t, os.Mkdir(filepath.Join(dir, "tests"), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, r.File), text, 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "tests", r.File), []byte(readFile(t, "rules/tests/"+r.File)), 0o600))
 	return exec.CommandContext(t.Context(), Root+"/bin/promtool", "test", "rules", "--run=^"+r.Alert+":", filepath.Join(dir, "tests", r.File)).CombinedOutput()
 }
 
