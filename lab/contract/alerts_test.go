@@ -302,7 +302,6 @@ func databases() []scene {
 			happens: func(c *cluster) {
 				downFor("web", 20*minute)(c)
 				c.at(10*minute, func() {})
-				c.at(20*minute, func() {})
 			},
 			fires: "critical ServiceDown shop/web 10m-12m 20m-21m\nmaybe warning ServiceFlapping shop/web", pages: 1,
 		},
@@ -322,7 +321,6 @@ func databases() []scene {
 				c.replicas[0].target, other.replicas[0].target = []string{"cluster", "eu"}, []string{"cluster", "us"}
 				c.others = append(c.others, other)
 				downFor("web", 10*minute)(c)
-				c.at(10*minute, func() {})
 			},
 			fires: "critical ServiceDown shop/web eu 1m-2m 10m-11m\n" + mayFlap, pages: 1,
 		},

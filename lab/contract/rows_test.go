@@ -26,36 +26,32 @@ const (
 
 // downFor makes all probes of a Service fail for a time.
 func downFor(service string, d time.Duration) func(*cluster) {
-	return func(c *cluster) { c.at(0, func() { c.fails(c.workload(service), len(c.workload(service).pods), d) }) }
+	return func(c *cluster) {
+		c.at(0, func() { c.fails(c.workload(service), len(c.workload(service).pods), d) })
+		c.at(d, func() {}) // the end of the outage is scraped as often as its beginning
+	}
 }
 
 func restarts() []scene {
+	inOutage := func(how string, keep bool) scene {
+		return scene{
+			seen: "kubeflap restarts in the first minute of an outage, " + how,
+			happens: func(c *cluster) {
+				downFor("web", 10*minute)(c)
+				c.at(20*second, func() { c.replicas[0].restart(15*second, keep) })
+			},
+			fires: "critical ServiceDown shop/web 1m-2m 10m-11m\n" + mayFlap, pages: 1,
+		}
+	}
 	return []scene{
-		{
-			seen: "kubeflap restarts in the first minute of an outage, with its recordings",
-			happens: func(c *cluster) {
-				downFor("web", 10*minute)(c)
-				c.at(20*second, func() { c.replicas[0].restart(15*second, true) })
-				c.at(10*minute, func() {})
-			},
-			fires: "critical ServiceDown shop/web 1m-2m 10m-11m\n" + mayFlap, pages: 1,
-		},
-		{
-			seen: "kubeflap restarts in the first minute of an outage, without recordings",
-			happens: func(c *cluster) {
-				downFor("web", 10*minute)(c)
-				c.at(20*second, func() { c.replicas[0].restart(15*second, false) })
-				c.at(10*minute, func() {})
-			},
-			fires: "critical ServiceDown shop/web 1m-2m 10m-11m\n" + mayFlap, pages: 1,
-		},
+		inOutage("with its recordings", true),
+		inOutage("without recordings", false),
 		{
 			seen: "a replica hangs during an outage, and serves its metrics on",
 			happens: func(c *cluster) {
 				c.watch("b")
 				downFor("web", 15*minute)(c)
 				c.at(5*minute, func() { c.replicas[1].hangs() })
-				c.at(15*minute, func() {})
 			},
 			fires: "critical ServiceDown shop/web 1m-2m 15m-17m\n" + mayFlap, pages: 1, lasts: hours(1.5),
 		},
@@ -65,7 +61,6 @@ func restarts() []scene {
 				downFor("web", 20*minute)(c)
 				c.at(3*minute, func() { c.replicas[0].outOfReach = true })
 				c.at(10*minute, func() { c.replicas[0].outOfReach = false })
-				c.at(20*minute, func() {})
 			},
 			fires: "critical ServiceDown shop/web 1m-2m 20m-21m\ncritical Down - 8m-10m 10m-11m\n" + mayFlap, pages: 2, faults: 2,
 		},
