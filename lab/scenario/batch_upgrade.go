@@ -45,19 +45,19 @@ func batchUpgrade() Scenario {
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare:   prepareBatchUpgrade,
 		Run: func(l *Lab) {
-			clients := takeOutBatch(l)
+			batch := takeOutBatch(l)
 			l.Sleep(takenOutFor)
 			upgrade(l, "example.com/app:2")
 			l.waitForCountAtLeast(batchSize, flips, "service", "web", "to", "not_ready")
 			l.waitForCountAtLeast(batchSize, flips, "service", "web", "to", "ready")
-			clients.settled(l, replicas)
+			clients := batch.settled(l, replicas)
 			// Each address of the batch became not ready exactly once.
 			l.waitForCount(batchSize, flips, "service", "web", "to", "not_ready")
-			for _, x := range clients.readds()[:2] { // kubeflap exposes the two shortest windows
+			for _, x := range clients[:2] { // kubeflap exposes the two shortest windows
 				window := fmt.Sprintf("%.0fs", x.window.Seconds())
 				l.waitForReportedValue(float64(x.stale), "kubeflap_service_stale_readds_total", "service", "web", "window", window)
 			}
-			x := clients.readds()[1]
+			x := clients[1]
 			l.Expect(x.stale > 0, "the client with the window %s put no address back, so there was nothing to count", x.window)
 		},
 	}
@@ -75,21 +75,15 @@ func prepareBatchUpgrade(l *Lab) {
 	l.waitForReadyAddresses("shop", "web", replicas)
 }
 
-// takeOutBatch delays the stop of each container in the batch. It starts the clients, and removes the batch of pods from
-// their load balancers, as an upgrade tool does before it changes the images.
-func takeOutBatch(l *Lab) *batchingClients {
+// takeOutBatch delays the stop of each container in the batch, and removes the batch of pods from the load balancers of
+// clients, as an upgrade tool does before it changes the images.
+func takeOutBatch(l *Lab) *takenOut {
 	for _, runtime := range l.Cluster.Runtimes {
 		runtime.StopSlowly(func(pod string) time.Duration { return stopDelays()[pod] })
 	}
-	clients := newBatchingClients()
-	clients.follow(l, "shop", "web")
-	clients.mu.Lock()
-	defer clients.mu.Unlock()
-	for _, x := range clients.all {
-		l.Expect(!x.open, "the client with the window %s is already batching", x.window)
-		for i := range batchSize {
-			delete(x.in, podName(i))
-		}
+	batch := &takenOut{pods: map[string]bool{}, at: time.Now()}
+	for i := range batchSize {
+		batch.pods[string(get(l, l.Client.CoreV1().Pods("shop"), podName(i)).UID)] = true
 	}
-	return clients
+	return batch
 }

@@ -30,7 +30,7 @@ func policyUpgrade() Scenario {
 			applyRecipes(l, "drained-slices.yaml", "drained-endpoints.yaml")
 		},
 		Run: func(l *Lab) {
-			clients := takeOutBatch(l)
+			batch := takeOutBatch(l)
 			drainPods(l)
 			l.Sleep(takenOutFor)
 			upgrade(l, "example.com/app:2")
@@ -41,8 +41,7 @@ func policyUpgrade() Scenario {
 			waitForNewContainers(l)
 			undrainPods(l)
 			l.waitForCount(batchSize, flips, "service", "web", "to", "ready")
-			clients.settled(l, replicas)
-			for _, x := range clients.readds() {
+			for _, x := range batch.settled(l, replicas) {
 				l.Expect(x.stale == 0, "the client with the window %s put %d addresses back", x.window, x.stale)
 			}
 			l.waitForReportedValue(0, "kubeflap_service_stale_readds_total", "service", "web")
@@ -86,8 +85,8 @@ func checkBatchIsOut(l *Lab, o *corev1.Endpoints) {
 
 func checkReady(l *Lab, slice *discoveryv1.EndpointSlice, want int) {
 	n := 0
-	for _, ready := range readinessOf(slice) {
-		if ready {
+	for _, endpoint := range slice.Endpoints {
+		if endpoint.Conditions.Ready != nil && *endpoint.Conditions.Ready {
 			n++
 		}
 	}

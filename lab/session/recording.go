@@ -102,7 +102,7 @@ type facts struct {
 
 // endSegment keeps the recorder's facts up to a quiet point of the scenario.
 func (f *facts) endSegment(recorded *truth.Recorder, of *scenario.Scenario, until time.Time) {
-	found := steps.Value(recorded.Facts(until))
+	found := recorded.Facts(until)
 	for i := range found {
 		if x := &found[i]; x.Kind == truth.FactAddress && x.From == "ready" {
 			x.Cause, _ = of.CauseOfLoss(x.Object)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Fact is one change in the cluster. A list of facts is independent of the names of metrics.
@@ -111,13 +113,14 @@ func readiness(ready bool) string {
 	return "False"
 }
 
-// Facts returns the facts up to the given time, in order. It returns an error if the recorder has missed events.
-func (r *Recorder) Facts(until time.Time) ([]Fact, error) {
+// Facts returns the facts up to the given time, in order. It fails if the recorder has missed events.
+func (r *Recorder) Facts(until time.Time) []Fact {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	steps.Must(r.err)
 	facts := slices.Clone(r.state.facts)
 	slices.SortStableFunc(facts, func(a, b Fact) int { return a.Seen.Compare(b.Seen) })
-	return slices.DeleteFunc(facts, func(f Fact) bool { return f.Seen.After(until) }), r.err
+	return slices.DeleteFunc(facts, func(f Fact) bool { return f.Seen.After(until) })
 }
 
 // Began returns the time at which the recorder had listed all objects.
