@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,18 +122,24 @@ func (g *GracePeriod) byManagers() (period, byDefault time.Duration) {
 	return period, byDefault
 }
 
-// defaultOf returns the default grace period of a Kubernetes version such as "v1.31.4+k3s1". If it cannot parse the
-// version, it returns the default of the newest versions.
+// defaultOf returns the default grace period of a Kubernetes version.
 func defaultOf(version string) time.Duration {
-	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
-	if len(parts) < 2 {
-		return defaultGrace
-	}
-	minor, err := strconv.Atoi(strings.TrimRight(parts[1], "+"))
-	if err == nil && minor < newDefaultMinor {
+	if Minor(version) < newDefaultMinor {
 		return oldDefaultGrace
 	}
 	return defaultGrace
+}
+
+// Minor returns the minor number of a Kubernetes version such as "v1.31.4+k3s1". A version that it cannot parse counts as
+// newer than all others.
+func Minor(version string) int {
+	_, rest, _ := strings.Cut(version, ".")
+	number, _, _ := strings.Cut(rest, ".")
+	minor, err := strconv.Atoi(strings.TrimRight(number, "+"))
+	if err != nil {
+		return math.MaxInt
+	}
+	return minor
 }
 
 // SetVersion records the version of the API server.

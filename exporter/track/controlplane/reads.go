@@ -16,9 +16,6 @@ const (
 	// catchUpWithin is the time within which the watch must show a renewal that a read has shown. Reads and watch
 	// events can arrive in any order.
 	catchUpWithin = 2 * time.Second
-	// upToDateWithin is the longest time for which a restored watch shows old renewals. If renewals still look old
-	// after that time, a clock has been changed.
-	upToDateWithin = 15 * time.Second
 	// answersWithin is the longest normal time between two signs that the API server accepts writes. Each node renews
 	// its Lease every 10 s, and direct reads are at least 10 s apart.
 	answersWithin = 15 * time.Second
@@ -45,9 +42,8 @@ type Reads struct {
 	// the answer to that read.
 	proven, answered time.Time
 	// Failed is the start of the last read if that read proved nothing. Failed is reset when the watch has caught up, or
-	// when another read succeeds. `resumed` is the time at which the watch showed its first renewal after the failed
-	// read.
-	Failed, resumed time.Time
+	// when another read succeeds.
+	Failed time.Time
 	// `ahead` holds, by Lease name, the renewTimes that a read has shown but the watch has not. aheadSince is the time
 	// of the first of these reads.
 	ahead      map[string]event.NodeTime
@@ -61,8 +57,8 @@ func (r *Reads) WatchShowed(made, seen time.Time, name string, renewed event.Nod
 	if made.After(r.shown) {
 		r.shown = made
 	}
-	if r.Doubtful() {
-		r.noteResumed(made, seen)
+	if !made.Before(r.Failed) && !IsLate(made, seen) {
+		r.Failed = time.Time{} // the watch has caught up, because it promptly shows a renewal that is newer than the read
 	}
 	if read, ok := r.ahead[name]; ok && !renewed.Before(read) {
 		delete(r.ahead, name)
@@ -92,17 +88,6 @@ func (r *Reads) WatchBroke() { r.ahead, r.Failed = nil, time.Time{} }
 // Doubtful reports whether the last read failed and the watch has not caught up since. Either the nodes are silent, or
 // the watch is late.
 func (r *Reads) Doubtful() bool { return !r.Failed.IsZero() }
-
-// noteResumed handles a renewal that the watch shows after a failed read. The watch has caught up once it promptly
-// shows a renewal that is newer than the read.
-func (r *Reads) noteResumed(made, seen time.Time) {
-	if r.resumed.IsZero() {
-		r.resumed = seen
-	}
-	if !made.Before(r.Failed) && !IsLate(made, seen) || seen.Sub(r.resumed) > upToDateWithin {
-		r.Failed = time.Time{}
-	}
-}
 
 // IsWatchLagging reports whether a read has shown a renewal that the watch has not shown.
 func (r *Reads) IsWatchLagging() bool { return len(r.ahead) > 0 }
@@ -158,7 +143,7 @@ func (x *ControlPlane) ApplyRead(e event.Event) {
 	r.asking = false
 	switch {
 	case e.Type == event.DirectReadUnanswered || !saysOfNodes(e.Reason, x.servers()):
-		r.Failed, r.resumed = r.Asked, time.Time{}
+		r.Failed = r.Asked
 	case len(r.ahead) == 0:
 		r.proven, r.answered, r.Failed = r.Asked, e.Seen, time.Time{}
 	}

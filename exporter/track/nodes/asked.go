@@ -92,11 +92,10 @@ func (x *Nodes) Status(name string) (is event.Status, since time.Time, ok bool) 
 }
 
 // Lost returns the names of the nodes that have sent no heartbeat for longer than the grace period.
-func (x *Nodes) Lost(t time.Time) map[string]bool {
+func (x *Nodes) Lost() map[string]bool {
 	lost := map[string]bool{}
 	for name, n := range x.nodes {
-		start := x.intervalStart(n)
-		if n.exists && n.heartbeat.missed && !start.IsZero() && x.grace.Period > 0 && !x.isBlind() && t.Sub(start) > x.grace.Period {
+		if n.exists && n.heartbeat.missed && !x.isBlind() {
 			lost[name] = true
 		}
 	}

@@ -1,11 +1,10 @@
 package nodes
 
 import (
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 )
 
 // A starting kubelet immediately renews its Lease and reports its status (lease controller, Run; kubelet,
@@ -57,12 +56,7 @@ func (k *kubelet) detectStart() {
 // its pods not ready (kubelet, prober manager). In later versions, this depends on the gate
 // ChangeContainerStatusOnKubeletRestart.
 func (k *kubelet) setVersion(version string) (changed bool) {
-	k.makesPodsFlap = false
-	if major, rest, ok := strings.Cut(strings.TrimPrefix(version, "v"), "."); ok {
-		minor, _, _ := strings.Cut(rest, ".")
-		n, err := strconv.Atoi(minor)
-		k.makesPodsFlap = err == nil && major == "1" && n < 35
-	}
+	k.makesPodsFlap = controlplane.Minor(version) < 35
 	return updateHash(&k.version, version)
 }
 

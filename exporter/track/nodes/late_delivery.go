@@ -49,17 +49,14 @@ type pendingRenewal struct {
 // showed the renewal. If the watch may be late, the estimate is the time of the previous renewal plus the difference
 // between the two renewTimes.
 func (x *heartbeats) estimateMade(n *node, seen time.Time, renewed event.NodeTime) time.Time {
-	made := renewed.IfClocksAgree()
-	switch {
-	case !x.reads.Doubtful():
+	if !x.reads.Doubtful() {
 		return seen
-	case n != nil && !n.heartbeat.renewalSeen.IsZero():
+	}
+	made := renewed.IfClocksAgree()
+	if n != nil && !n.heartbeat.renewalSeen.IsZero() {
 		made = n.heartbeat.renewalSeen.Add(renewed.Sub(n.heartbeat.lastRenewTime))
 	}
-	if made.After(seen) {
-		return seen
-	}
-	return made
+	return notAfter(made, seen)
 }
 
 // applyRenewal handles a renewal that the node sent at `made` and the watch showed at `seen`. A renewal that arrived

@@ -90,7 +90,7 @@ func (x *Pods) Namespaces(into []Namespace) []Namespace {
 // readyOnLost counts the Ready pods on lost nodes, by namespace.
 func (x *Pods) readyOnLost() map[string]int {
 	counts, lost := map[string]int{}, map[uint32]bool{}
-	for node := range x.nodes.Lost(x.watches.Now()) {
+	for node := range x.nodes.Lost() {
 		if n := x.nodeNames.find(node); n != 0 { // without pods, a node has no number
 			lost[n] = true
 		}
