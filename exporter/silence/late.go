@@ -15,11 +15,6 @@ const (
 	often   = 3
 )
 
-// IsLate reports whether the interval between two heartbeats is long enough to affect the recommended grace period.
-func (s Settings) IsLate(interval time.Duration) bool {
-	return 2*interval > s.Period && interval > s.LateThreshold()
-}
-
 // ClockSetBack records that the clock of a late node was set back.
 func (h *Store) ClockSetBack(node string, by time.Duration) {
 	if s := h.late[node]; s != nil {

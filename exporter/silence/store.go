@@ -25,7 +25,7 @@ const (
 // empty.
 type Store struct {
 	// Settings affect the grace period. The measured interval is not set.
-	Settings Settings
+	Settings advice.GracePeriod
 	// Upgrades holds the recent upgrades of kubelets.
 	Upgrades Upgrades
 	// Nodes is the number of nodes in the cluster when the newest late heartbeat arrived.
@@ -51,19 +51,13 @@ func (h *Store) Begin(t time.Time) {
 
 // Learn records settings that affect the grace period.
 func (h *Store) Learn(x transition.GracePeriodKnown) {
-	h.Settings.GracePeriod = advice.GracePeriod{Period: x.Period, Default: x.Default, Assumed: x.Assumed, Interval: x.Interval, Managed: x.Managed}
+	h.Settings = advice.GracePeriod{Period: x.Period, Default: x.Default, Assumed: x.Assumed, Interval: x.Interval, Managed: x.Managed}
 }
-
-// Settings holds the grace period and the heartbeat interval.
-type Settings struct{ advice.GracePeriod }
-
-// WithOneLost returns the interval between two received heartbeats if one heartbeat between them gets lost.
-func (s Settings) WithOneLost() time.Duration { return 2 * (s.Shortest() / 2) }
 
 // CommonCauseWindow returns the maximum time between two node losses that may have a common cause. This is the grace
 // period, because heartbeats of different nodes are spread over a shorter time.
-func (s Settings) CommonCauseWindow() time.Duration {
-	return cmp.Or(s.Period, advice.DefaultGracePeriod)
+func (h *Store) CommonCauseWindow() time.Duration {
+	return cmp.Or(h.Settings.Period, advice.DefaultGracePeriod)
 }
 
 // Add adds a silence. It removes silences that began more than 24 hours before the newest one and are not ongoing. If more

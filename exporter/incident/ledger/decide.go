@@ -72,7 +72,7 @@ func (l *Ledger) graceFacts() advice.GracePeriod {
 			r.Judgement.Ask(l.decide(r).Verdict)
 		}
 	}
-	g := l.Silences.Settings.GracePeriod
+	g := l.Silences.Settings
 	g.Longest = l.Silences.Longest(l.now)
 	return g
 }

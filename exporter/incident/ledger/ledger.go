@@ -114,7 +114,7 @@ func (l *Ledger) ControlPlaneNear(began, t time.Time) (x incident.Subject, ok bo
 			free = x.Nth
 		}
 		if r != nil && slices.ContainsFunc(r.Silences, func(s *silence.Silence) bool {
-			return s.Began.Sub(began).Abs() <= l.Silences.Settings.CommonCauseWindow()
+			return s.Began.Sub(began).Abs() <= l.Silences.CommonCauseWindow()
 		}) {
 			return x, true
 		}

@@ -16,7 +16,7 @@ func (l *Nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	defer l.Silences.NotLate(x.Node)
 	n := l.troubled[x.Node]
 	if n == nil {
-		if l.Silences.Settings.IsLate(x.Interval) {
+		if x.Interval > l.Silences.Settings.LateThreshold() {
 			l.HeartbeatWasLate(x.Node, x.Time, x.Interval, l.count())
 		}
 		return
@@ -45,7 +45,7 @@ func (l *Nodes) heartbeatsResumed(n *node, t time.Time) {
 // unknown.
 func (l *Nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 	n.endSilence(t)
-	if l.Silences.Settings.IsLate(interval) {
+	if interval > l.Silences.Settings.LateThreshold() {
 		l.HeartbeatWasLate(n.name, t, interval, l.count())
 	}
 	r := n.current(t)
@@ -53,7 +53,7 @@ func (l *Nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 		n.isSilent = false
 		return
 	}
-	if lost := l.Silences.Settings.WithOneLost(); n.isSilent && r.Kind == incident.KindGracePeriod && interval > lost {
+	if lost := l.Silences.Settings.Shortest(); n.isSilent && r.Kind == incident.KindGracePeriod && interval > lost {
 		r = l.outgrow(n, n.lastHeartbeat.Add(lost))
 	}
 	r.Longest = max(r.Longest, interval)
@@ -109,6 +109,6 @@ func (l *Nodes) openGap(r *ledger.Record, n *node, t time.Time) {
 	r.Fails(incident.Silent(n.name), n.lastHeartbeat)
 	l.Touch(r, t)
 	if r.Kind == incident.KindGracePeriod {
-		l.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.Silences.Settings.WithOneLost()))
+		l.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.Silences.Settings.Shortest()))
 	}
 }

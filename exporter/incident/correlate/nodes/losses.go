@@ -142,7 +142,7 @@ func (l *Nodes) RecordOfPod(x transition.Pod, t time.Time, why cause.Cause, trig
 // mergeIfShared merges incidents of single nodes whose silences began together and have a common cause, such as etcd or the
 // network. The result is a control-plane incident. The parameter `near` is the start of one of these silences.
 func (l *Nodes) mergeIfShared(t, near time.Time) {
-	within := l.Silences.Settings.CommonCauseWindow() + ledger.Quiet
+	within := l.Silences.CommonCauseWindow() + ledger.Quiet
 	recent := slices.DeleteFunc(l.Silences.AfterOrLasting(near.Add(-within)), func(s *silence.Silence) bool { return s.Began.Sub(near).Abs() > within })
 	f := l.NodeLoss(recent, l.count())
 	if together := judge.SimultaneousSilences(f); len(together) > 0 {
@@ -181,7 +181,7 @@ func (l *Nodes) merge(shared silence.List, into incident.Subject, t time.Time) {
 // handleTimer moves a node out of a grace-period incident (incident.KindGracePeriod) if the node has missed more than
 // one heartbeat.
 func (l *Nodes) handleTimer(n *node, t time.Time) {
-	switch due := n.lastHeartbeat.Add(l.Silences.Settings.WithOneLost()); {
+	switch due := n.lastHeartbeat.Add(l.Silences.Settings.Shortest()); {
 	case !n.isSilent:
 	case due.After(t):
 		l.Timers.Schedule(&n.timer, due)

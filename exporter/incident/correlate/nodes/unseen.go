@@ -25,7 +25,7 @@ func (l *Nodes) WatchBroke(x transition.WatchBroke) {
 		if r := n.current(x.Time); n.isSilent && r != nil {
 			r.Longest = max(r.Longest, x.Since.Sub(n.lastHeartbeat)) // the silence may end while the watch is broken
 		}
-		if !s.Read && x.Since.Sub(s.Began) <= l.Silences.Settings.CommonCauseWindow() {
+		if !s.Read && x.Since.Sub(s.Began) <= l.Silences.CommonCauseWindow() {
 			s.Blind = true
 		}
 	}
@@ -85,7 +85,7 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 		n.isSilent, n.lastHeartbeat, n.trigger = true, fellSilent, x.Loss.Trigger
 		r.Fails(incident.Silent(n.name), fellSilent)
 		r.Evidence.Add(n.entry(incident.HeartbeatBefore, fellSilent, 0))
-		r.MoveStartBack(fellSilent.Add(l.Silences.Settings.CommonCauseWindow()))
+		r.MoveStartBack(fellSilent.Add(l.Silences.CommonCauseWindow()))
 	}
 	if x.Unknown {
 		n.notReady, n.notReadySince = true, x.Time
@@ -125,7 +125,7 @@ func (l *Nodes) WasDeleted(name string, t time.Time) bool {
 // Sweep forgets nodes without recent transitions.
 func (l *Nodes) Sweep(t time.Time) {
 	maps.DeleteFunc(l.deleted, func(_ string, at time.Time) bool { return t.Sub(at) > nodeMemory })
-	memory := max(nodeMemory, l.Silences.Settings.CommonCauseWindow())
+	memory := max(nodeMemory, l.Silences.CommonCauseWindow())
 	maps.DeleteFunc(l.troubled, func(_ string, n *node) bool {
 		lasts := n.isSilent || n.notReady || n.silence != nil && n.silence.IsOngoing()
 		return !lasts && t.Sub(n.seen) > memory && (n.record == nil || n.record.Root().Settled)
