@@ -51,7 +51,7 @@ func (l *Ledger) decide(r *Record) verdict.Decision {
 }
 
 // verdict returns the current verdict on an incident. Each scrape asks for it, so the grounds for it are left out.
-func (l *Ledger) verdict(r *Record) verdict.Verdict {
+func (r *Record) verdict(l *Ledger) verdict.Verdict {
 	if r.IsAboutNodes() {
 		return l.decide(r).Verdict
 	}

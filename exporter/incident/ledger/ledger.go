@@ -128,19 +128,12 @@ func (l *Ledger) ControlPlaneNear(began, t time.Time) (x incident.Subject, ok bo
 func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record {
 	r := l.Find(x, t)
 	if r == nil {
-		r = l.begin(x, newID(l.shown, x, t, trigger), t)
+		r = newRecord(l, x, newID(l.shown, x, t, trigger), t)
 	}
 	r.join(trigger)
 	if !beginsHarmless(x.Cause) {
 		l.Show(r)
 	}
-	return r
-}
-
-func (l *Ledger) begin(x incident.Subject, id string, t time.Time) *Record {
-	r := &Record{Facts: incident.NewFacts(x), id: id, Start: t}
-	r.timer = NewTimer(x.Key(), func(t time.Time) { l.handleTimer(r, t) })
-	l.active[x.Key()] = r
 	return r
 }
 

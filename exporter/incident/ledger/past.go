@@ -85,7 +85,7 @@ func (r *Record) stillLost(t time.Time) (all []transition.AddressLost) {
 // Resume returns an incident that was ongoing before kubeflap's observation, which begins at t. Until it is found again, it
 // is not reported. If it is not found in time, it ends.
 func (l *Ledger) Resume(o Ongoing, t time.Time) *Record {
-	r := l.begin(o.Subject, o.ID, o.Start)
+	r := newRecord(l, o.Subject, o.ID, o.Start)
 	l.Touch(r, cmp.Or(o.Recovered, t.Add(continuedWithin-Quiet)))
 	return r
 }

@@ -159,7 +159,7 @@ func (q *Reader) Standings(t time.Time, s Standings) Standings {
 		if r.withdrawn || r.state(l.now) == incident.StateResolved && l.now.Sub(r.touched) > standsFor {
 			continue
 		}
-		of := incident.Resolution{Scope: r.Scope(), Verdict: l.verdict(r)}
+		of := incident.Resolution{Scope: r.Scope(), Verdict: r.verdict(l)}
 		s.Incidents = append(s.Incidents, Standing{of, r.id, r.Namespace, r.Name, r.Start, r.state(l.now)})
 		nodes, services := r.Touched()
 		for _, node := range nodes {

@@ -54,6 +54,14 @@ type Record struct {
 	changed bool
 }
 
+// newRecord returns an incident that begins at t, and adds it to the active ones.
+func newRecord(l *Ledger, x incident.Subject, id string, t time.Time) *Record {
+	r := &Record{Facts: incident.NewFacts(x), id: id, Start: t}
+	r.timer = NewTimer(x.Key(), func(t time.Time) { l.handleTimer(r, t) })
+	l.active[x.Key()] = r
+	return r
+}
+
 // beginsHarmless reports whether incidents with a cause are reported only after they have caused harm.
 func beginsHarmless(why cause.Cause) bool {
 	switch why {

@@ -106,7 +106,7 @@ func (l *Nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 	if x.To == event.StatusUnknown {
 		kind = incident.NodeUnknown
 		n.said.End(x.Time)
-		r = l.nodeTurnedUnknown(n, &x)
+		r = n.turnedUnknown(l, &x)
 	} else {
 		r = n.recordOfReport(l, x.Time, x.Loss.Trigger)
 		n.said = &incident.Said{First: x.Says, Last: x.Says, Since: x.Time, Returned: x.From == event.StatusUnknown}
@@ -141,7 +141,7 @@ func (n *node) hasProblem(x transition.NodeProblem) {
 	r.AddProblem(x.Condition)
 }
 
-func (l *Nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledger.Record {
+func (n *node) turnedUnknown(l *Nodes, x *transition.NodeReadyChanged) *ledger.Record {
 	s := n.silence
 	if s == nil || !s.Ended.IsZero() && x.Time.Sub(s.Ended) > markDelay {
 		s = n.beginSilence(l.Ledger, x.Time.Add(-x.Silence), x.Loss)
