@@ -29,7 +29,7 @@ var allEvidence = []evidence{
 	{"controller_manager", words(`although the newest heartbeat was younger`), withoutHeartbeatsBeforeMarks},
 	{"controller_manager", words(`still Ready, while the API server answered`), func(events []event.Event, _ *pageIncident) []event.Event { return withoutPeriod(events) }},
 	{"shared_path", words(`fell silent|became late`), withOneSilentNode},
-	{"node", words(`sent their heartbeats on time|sending heartbeats|no other node to compare with`), withoutOthersInTime},
+	{"node", words(`sent their heartbeats on time|sent heartbeats when|no other node to compare with`), withoutOthersInTime},
 	{"node", words(`was set back`), withoutClockSteps},
 	{"node", words(`was upgraded`), func(events []event.Event, x *pageIncident) []event.Event {
 		return withoutOthersInTime(unchanging(events, "Node.KubeletVersion"), x)
