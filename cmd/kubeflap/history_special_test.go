@@ -162,7 +162,7 @@ func TestWhatWasSeenBeforeTheRecordingIsKnown(t *testing.T) {
 	r.runUntil(7000)
 	recommended := r.pipeline.incidents.GracePeriod(c.now).Recommended()
 	silences := len(r.pipeline.incidents.Past(c.now).Silences)
-	if recommended == 0 || silences != 2 {
+	if recommended == 0 || silences < 3 {
 		t.Fatalf("recommended %s after %d silences", recommended, silences)
 	}
 	r.beginSegment()

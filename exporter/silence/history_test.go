@@ -53,3 +53,15 @@ func TestUpgradesAreForgotten(t *testing.T) {
 		t.Errorf("two days later: %v", u)
 	}
 }
+
+// TestLateHeartbeatsDisplaceNoSilence checks that the silences of lost nodes are remembered although many nodes are late.
+func TestLateHeartbeatsDisplaceNoSilence(t *testing.T) {
+	var h Store
+	h.Add(&Silence{Node: "node-1", Began: at(0), Ended: at(60)})
+	for i := range 2 * maxRemembered {
+		h.Add(&Silence{Node: "node-2", Began: at(float64(i)), Ended: at(float64(i + 30)), Short: true})
+	}
+	if lost := h.Lost(); len(lost) != 1 || len(h.all) != maxRemembered || h.all[1].Began != at(maxRemembered+1) {
+		t.Errorf("%d of %d silences are of lost nodes", len(lost), len(h.all))
+	}
+}

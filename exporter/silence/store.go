@@ -61,7 +61,7 @@ func (h *Store) CommonCauseWindow() time.Duration {
 }
 
 // Add adds a silence. It removes silences that began more than 24 hours before the newest one and are not ongoing. If more
-// than maxRemembered silences remain, it removes the oldest.
+// than maxRemembered silences remain, it removes the oldest short one, or the oldest one.
 func (h *Store) Add(s *Silence) {
 	at := len(h.all)
 	for at > 0 && h.all[at-1].Began.After(s.Began) {
@@ -72,7 +72,10 @@ func (h *Store) Add(s *Silence) {
 	keep := slices.IndexFunc(h.all, func(x *Silence) bool { return x.Began.After(old) })
 	ongoing := slices.DeleteFunc(h.all[:keep], func(x *Silence) bool { return !x.IsOngoing() })
 	h.all = slices.Delete(h.all, len(ongoing), keep)
-	h.all = slices.Delete(h.all, 0, max(len(h.all)-maxRemembered, 0))
+	if len(h.all) > maxRemembered {
+		at := max(slices.IndexFunc(h.all, func(x *Silence) bool { return x.Short }), 0)
+		h.all = slices.Delete(h.all, at, at+1)
+	}
 }
 
 // newest returns the newest silence of a node, or nil.

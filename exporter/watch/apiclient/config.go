@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 		return Config{}, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	files := strings.Join(rules.GetLoadingPrecedence(), ", ")
-	tried := fmt.Errorf("%w: tried %s", ErrNoCluster, files)
+	tried := fmt.Errorf("%w: tried %s", ErrNoCluster, described(rules.GetLoadingPrecedence()))
 	if err := choice.missing(&kubeconfig, files, tried); err != nil {
 		return Config{}, err
 	}
@@ -107,6 +108,19 @@ func (c Choice) missing(kubeconfig *api.Config, files string, tried error) error
 		}
 	}
 	return nil
+}
+
+// described returns the names of kubeconfig files that contain no context, and what is wrong with each.
+func described(files []string) string {
+	var all []string
+	for _, file := range files {
+		what := "has no context"
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			what = "does not exist"
+		}
+		all = append(all, file+" ("+what+")")
+	}
+	return strings.Join(all, ", ")
 }
 
 func names[T any](all map[string]T) string {

@@ -69,8 +69,8 @@ func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
 		says              string
 		noCluster         bool
 	}{
-		{"no file", "/does/not/exist:" + empty, Choice{}, "tried /does/not/exist, " + empty + " and the service account", true},
-		{"no file, but a context", "/does/not/exist", Choice{Context: "near"}, "--context=near: no cluster is configured: tried /does/not/exist", true},
+		{"no file", "/does/not/exist:" + empty, Choice{}, "tried /does/not/exist (does not exist), " + empty + " (has no context) and the service account", true},
+		{"no file, but a context", "/does/not/exist", Choice{Context: "near"}, "--context=near: no cluster is configured: tried /does/not/exist (does not exist)", true},
 		{"the file of the flag", file, Choice{Kubeconfig: "/does/not/exist"}, "--kubeconfig=/does/not/exist does not exist", true},
 		{"no current context", contextless, Choice{}, contextless + " has no current context; choose one with --context: far, near", false},
 		{"the current context", dangling, Choice{}, `context was not found for specified context: gone`, false},
