@@ -109,7 +109,9 @@ func (h *source) replace(held []event.Address) (all []changed) {
 
 // hold stores an object's addresses, and returns the distinct ones, sorted by ID.
 func (h *source) hold(held []event.Address) []address {
-	h.entries = slices.Grow(h.entries[:0], len(held))[:len(held)]
+	if len(h.entries) != len(held) {
+		h.entries = make([]address, len(held))
+	}
 	for i := range held {
 		h.entries[i] = h.newAddress(&held[i])
 	}
