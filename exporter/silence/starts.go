@@ -49,8 +49,10 @@ func (h *Store) Sweep(t time.Time) { h.classify(t) }
 // are reported. If kubeflap cannot see the last heartbeat, the node controller has found the silence to be longer.
 func (h *Store) classify(t time.Time) map[Start]time.Time {
 	newest, began := map[string]*Silence{}, map[Start]time.Time{}
-	for _, s := range h.Lost() {
-		newest[s.Node] = s
+	for _, s := range h.all {
+		if !s.Short {
+			newest[s.Node] = s
+		}
 	}
 	if h.shown == nil {
 		h.shown = map[Start]time.Time{}

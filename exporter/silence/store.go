@@ -2,7 +2,6 @@ package silence
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 const (
 	// remembered is how long a silence counts. maxRemembered limits the number of these silences.
 	remembered    = 24 * time.Hour
-	maxRemembered = 1500
+	maxRemembered = 1000
 	// rebootShown is the maximum time from the first heartbeat of a rebooted node until the node reports its new
 	// bootID. upgradeShown is the maximum time from the first heartbeat of an upgraded kubelet until the kubelet
 	// reports its version. A kubelet reports both values in the node status when it starts.
@@ -112,7 +111,7 @@ func (h *Store) NodeRemoved(name string, t time.Time) {
 // was lost.
 func (h *Store) Withdraw(name string, t time.Time) (lost List) {
 	did := func(x *Silence) bool { return x.Node == name && !x.Marked && (x.Ended.IsZero() || x.Ended.After(t)) }
-	lost = h.Lost().Filter(did)
+	lost = h.all.Filter(func(x *Silence) bool { return !x.Short && did(x) })
 	h.all = slices.DeleteFunc(h.all, did)
 	return lost
 }
@@ -124,19 +123,27 @@ func (h *Store) Relist(s *Silence, began time.Time) {
 	h.Add(s)
 }
 
-// Lost returns all silences in which nodes were lost, sorted by start.
-func (h *Store) Lost() List { return h.all.Filter(func(s *Silence) bool { return !s.Short }) }
+// All returns all silences of the last day, sorted by start.
+func (h *Store) All() List { return h.all }
 
-// AfterOrLasting returns the unexplained silences in which nodes were lost, and which began after t or are ongoing, sorted by
-// start.
-func (h *Store) AfterOrLasting(t time.Time) List {
-	return h.all.Filter(func(s *Silence) bool { return !s.Short && !s.Explained() && (s.Began.After(t) || s.IsOngoing()) })
-}
-
-// Late returns the unexplained short silences that have not ended before t, sorted by start.
-func (h *Store) Late(t time.Time) List {
-	late := slices.AppendSeq(h.all.Filter(func(s *Silence) bool { return s.Short && !s.Ended.Before(t) }), maps.Values(h.late))
-	return ByBegan(late.Filter(func(s *Silence) bool { return !s.Explained() }))
+// Recent returns the unexplained silences, sorted by start. The list lost holds those in which nodes were lost, and which
+// began after t or are ongoing. The list late holds the short ones that have not ended before t.
+func (h *Store) Recent(t time.Time) (lost, late List) {
+	for _, s := range h.all {
+		switch {
+		case s.Explained():
+		case s.Short && !s.Ended.Before(t):
+			late = append(late, s)
+		case !s.Short && (s.Began.After(t) || s.IsOngoing()):
+			lost = append(lost, s)
+		}
+	}
+	for _, s := range h.late {
+		if !s.Explained() {
+			late = append(late, s)
+		}
+	}
+	return lost, ByBegan(late)
 }
 
 // Observed returns how long the cluster has been observed, at most a day.

@@ -26,9 +26,9 @@ const (
 
 // NodeLoss returns the current facts about the given silences.
 func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
+	lost, late := l.Silences.Recent(l.now.Add(-time.Hour))
 	return &judge.NodeLoss{
-		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.Late(l.now.Add(-time.Hour)),
-		Day: l.Silences.Lost(), Now: l.now, Nodes: nodes,
+		Silences: silences, Recent: lost, Late: late, Day: l.Silences.All(), Now: l.now, Nodes: nodes,
 		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Settings.Undisturbed(), Observed: l.Silences.Observed(l.now),
 		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.Silences.Upgrades,
 	}

@@ -20,7 +20,7 @@ type NodeLoss struct {
 	// Late holds the cluster's unexplained late heartbeats of the last hour: silences of more than half the grace period,
 	// but at most the grace period so far.
 	Late silence.List
-	// Day holds all of the cluster's silences of the last day in which nodes were lost.
+	// Day holds all of the cluster's silences of the last day, including those before late heartbeats.
 	Day silence.List
 	// Now is the time of the decision.
 	Now time.Time

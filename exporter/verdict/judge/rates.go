@@ -36,7 +36,7 @@ func (f *NodeLoss) measureRates() *ownRates {
 	x := &ownRates{observed: min(max(observed, 0.25), 1), nodes: map[string]ownRate{}}
 	before := map[string]float64{}
 	for _, s := range f.Day {
-		if !f.inLastHour(s) && !s.Found.Is && !s.Explained() && s.IsOwn() {
+		if !s.Short && !f.inLastHour(s) && !s.Found.Is && !s.Explained() && s.IsOwn() {
 			before[s.Node]++
 			x.nodes[s.Node] = ownRate{}
 			x.noteEnd(s)

@@ -193,7 +193,7 @@ func (f *NodeLoss) prepared() *NodeLoss {
 	if f.cluster == nil {
 		f.cluster = &cluster{
 			recent: silence.ByBegan(f.Recent), late: silence.ByBegan(f.Late),
-			noWitness: f.Day.Filter(func(s *silence.Silence) bool { return s.Explained() || s.Found.Is }),
+			noWitness: f.Day.Filter(func(s *silence.Silence) bool { return !s.Short && (s.Explained() || s.Found.Is) }),
 			rates:     sync.OnceValue(f.measureRates), inTurn: sync.OnceValue(f.inTurn),
 		}
 	}
@@ -206,7 +206,7 @@ func (f *NodeLoss) inLastHour(s *silence.Silence) bool { return s.Began.After(f.
 func (f *NodeLoss) inTurn() silence.List {
 	isChance := func(all silence.List) bool {
 		// The verdicts about silences of the last hour may still change.
-		before := f.Day.Count(func(s *silence.Silence) bool { return !s.Found.Is && !s.Explained() && !f.inLastHour(s) })
+		before := f.Day.Count(func(s *silence.Silence) bool { return !s.Short && !s.Found.Is && !s.Explained() && !f.inLastHour(s) })
 		return len(all) < 4 || poissonTail(len(all), f.perHour(before)) >= significance
 	}
 	if isChance(f.cluster.recent) {

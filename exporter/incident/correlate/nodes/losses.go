@@ -59,7 +59,8 @@ func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	}
 	if r.Kind == incident.KindNode {
 		l.mergeIfShared(t, near)
-		early := l.Silences.AfterOrLasting(t.Add(-time.Hour)).MarkedTooEarly(l.Silences.Settings.Period, l.Silences.Settings.Undisturbed(), t)
+		recent, _ := l.Silences.Recent(t.Add(-time.Hour))
+		early := recent.MarkedTooEarly(l.Silences.Settings.Period, l.Silences.Settings.Undisturbed(), t)
 		l.merge(early, incident.Subject{Kind: incident.KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost}, t)
 		r = r.Root()
 	}
@@ -143,7 +144,8 @@ func (l *Nodes) RecordOfPod(x transition.Pod, t time.Time, why cause.Cause, trig
 // network. The result is a control-plane incident. The parameter `near` is the start of one of these silences.
 func (l *Nodes) mergeIfShared(t, near time.Time) {
 	within := l.Silences.CommonCauseWindow() + ledger.Quiet
-	recent := slices.DeleteFunc(l.Silences.AfterOrLasting(near.Add(-within)), func(s *silence.Silence) bool { return s.Began.Sub(near).Abs() > within })
+	recent, _ := l.Silences.Recent(near.Add(-within))
+	recent = slices.DeleteFunc(recent, func(s *silence.Silence) bool { return s.Began.Sub(near).Abs() > within })
 	f := l.NodeLoss(recent, l.count())
 	if together := judge.SimultaneousSilences(f); len(together) > 0 {
 		s, _ := l.ControlPlaneNear(together[0].Began, t)
