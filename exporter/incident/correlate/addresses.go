@@ -77,9 +77,6 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 		l.Show(r)
 	}
 	s := l.named(x.Service)
-	if s.loss != r && s.gainedAt.After(x.Time.Add(-replacedWithin)) {
-		r.Gained += s.gained // the new addresses may come first
-	}
 	s.loss, s.lossAt = r, x.Time
 	l.Touch(r, x.Time)
 }
@@ -98,8 +95,8 @@ func (l *services) takeOut(r *ledger.Record, a *address, x transition.AddressLos
 	default:
 		a.away = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
 	}
-	if r.Cause == cause.ServiceChanged {
-		l.ExpectOthers(r, x.Time, replacedWithin)
+	if !r.Shown && r.Cause == cause.ServiceChanged {
+		l.judgeLater(x.Service, r)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// replacedWithin is the time within which a Service must replace the ready addresses that it lost in a selector change, as in
-// a blue-green switch. Otherwise, the change counts as harmful.
+// replacedWithin is the time within which a Service must replace lost ready addresses after a selector change. Otherwise,
+// the change counts as harmful.
 const replacedWithin = 10 * time.Second
 
 // service is the state of a Service that recently lost or gained addresses.
@@ -29,12 +29,17 @@ type service struct {
 	// newest gain.
 	gained   int
 	gainedAt time.Time
+	// The field changed is the incident of a selector change, or nil. The method judge decides whether the change was
+	// harmful.
+	changed *ledger.Record
+	timer   ledger.Timer
 }
 
 func (l *services) named(x transition.Service) *service {
 	s := l.lately[x]
 	if s == nil {
 		s = &service{}
+		s.timer = ledger.NewTimer("service/"+x.Namespace+"/"+x.Name, func(t time.Time) { l.judge(x, s, t) })
 		l.lately[x] = s
 	}
 	return s
@@ -56,9 +61,6 @@ func (l *services) addressReady(x transition.Address, t time.Time) {
 	}
 	s.gained++
 	s.gainedAt = t
-	if s.loss != nil {
-		s.loss.Root().Gained++
-	}
 	l.serviceRestored(x.Service, t)
 	l.addressReturned(x, t)
 }
@@ -107,4 +109,37 @@ func (l *services) endOutage(x transition.Service, s *service, t time.Time, how 
 	s.record = nil
 	endRemoval(r, x, t)
 	l.Note(r, incident.Entry{Kind: how, Time: t, Service: x, Duration: atLeast, AtMost: atMost})
+}
+
+// judgeLater schedules the decision on whether a selector change harmed a Service.
+func (l *services) judgeLater(x transition.Service, r *ledger.Record) {
+	s := l.named(x)
+	s.changed = r
+	l.Timers.Schedule(&s.timer, r.Start.Add(replacedWithin))
+}
+
+// judge decides whether a selector change was harmful. It is harmless if the Service gained as many addresses as it
+// lost, as in a blue-green switch.
+func (l *services) judge(x transition.Service, s *service, t time.Time) {
+	r := s.changed
+	if r == nil {
+		return
+	}
+	if due := r.Start.Add(replacedWithin); due.After(t) {
+		l.Timers.Schedule(&s.timer, due)
+		return
+	}
+	s.changed = nil
+	if r.Shown || r.Settled {
+		return
+	}
+	gained := 0
+	if s := l.lately[x]; s != nil && s.gainedAt.After(r.Start.Add(-replacedWithin)) {
+		gained = s.gained
+	}
+	if r.Lost > gained {
+		l.Show(r)
+	} else {
+		l.Settle(r)
+	}
 }

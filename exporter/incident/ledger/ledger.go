@@ -208,14 +208,6 @@ func (l *Ledger) OpenAddress(r *Record, x transition.AddressLost) {
 	}
 }
 
-// ExpectOthers records that a changed Service, which lost an address at t, must soon gain another one.
-func (l *Ledger) ExpectOthers(r *Record, t time.Time, within time.Duration) {
-	if !r.othersBy.After(t) {
-		r.othersBy = t.Add(within)
-		l.Timers.Schedule(&r.timer, r.othersBy)
-	}
-}
-
 // WithdrawIfEmpty withdraws a node incident if it no longer contains a silence or another failure. Withdrawn incidents
 // do not count as resolved.
 func (l *Ledger) WithdrawIfEmpty(r *Record, t time.Time) {

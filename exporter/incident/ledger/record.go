@@ -32,10 +32,6 @@ type Record struct {
 	// Shown is set if the incident is reported. It is not set as long as the incident has caused no harm, for example
 	// during a rollout. Settled is set if the incident has ended for good. Later changes belong to another incident.
 	Shown, Settled bool
-	// Gained is the number of ready addresses that the Service gained since it lost addresses in this incident. By the time
-	// othersBy, it must be the number of the lost ones if the Service was changed.
-	Gained   int
-	othersBy time.Time
 	// The field shownAt is when Shown was set.
 	shownAt time.Time
 	// The field into is the incident into which this one was merged, or nil.
@@ -110,15 +106,10 @@ func (r *Record) state(t time.Time) incident.State {
 }
 
 // harmfulAt returns the time at which the incident becomes harmful because a lost address is still not ready. It
-// returns zero if there is no such time. For the cause ServiceChanged, the new addresses of the Service count, too. There is
-// no such time for the cause ManualWrite, because a writer may remove addresses on purpose.
+// returns zero if there is no such time. There is none for the cause ServiceChanged, because the new addresses of the
+// Service count, too. There is none for the cause ManualWrite, because a writer may remove addresses on purpose.
 func (r *Record) harmfulAt() time.Time {
-	switch {
-	case r.Shown || r.Settled || r.Cause == cause.ManualWrite:
-		return time.Time{}
-	case r.Cause == cause.ServiceChanged && r.Lost > r.Gained:
-		return r.othersBy
-	case r.Cause == cause.ServiceChanged:
+	if r.Shown || r.Settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}
 	}
 	first := r.Open.Oldest(incident.TrackAddress)
