@@ -50,6 +50,16 @@ func TestHealthyOperationsAreNoIncidents(t *testing.T) {
 	}
 }
 
+// TestAnEarlierSwitchDoesNotExcuseALoss checks that a Service whose selector changes twice must replace what it loses each time.
+func TestAnEarlierSwitchDoesNotExcuseALoss(t *testing.T) {
+	s := newScenario(t)
+	s.at(1).adds("green-1", "green-2", "green-3", "green-4").at(1).removes(cause.ServiceChanged, "pod-1", "pod-2")
+	s.at(60).none()
+	s.removes(cause.ServiceChanged, "green-1", "green-2")
+	s.at(90)
+	equal(t, "lost by the second change", s.only().Lost, 2)
+}
+
 func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
 	s := newScenario(t)
 	s.at(1.2)
