@@ -84,6 +84,7 @@ func TestTheNumberOfGapsIsLimited(t *testing.T) {
 		s.at(float64(100*i+90)).breaks(event.ReasonTimeout, event.KindPod)
 		s.at(float64(100*i+100)).watch(event.Up, event.KindPod)
 	}
+	equal(t, "blind", s.blind(event.KindPod), 2070)
 	c := s.Coverage(s.now)
 	if len(c.Gaps) != 200 || !c.Since.Equal(clock(700)) || !c.Gaps[0].To.Equal(clock(800)) {
 		t.Errorf("since %v, %d gaps from %v", c.Since, len(c.Gaps), c.Gaps[0].To)

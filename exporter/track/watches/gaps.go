@@ -33,6 +33,8 @@ type gap struct {
 	Gap
 	// `latest` is the latest failure. Reason is the first one.
 	latest event.Reason
+	// `noticed` is the time at which kubeflap noticed the break. It is zero if the watch has not worked before.
+	noticed time.Time
 	// restarted is set if kubeflap was restarted in the gap.
 	restarted bool
 }
@@ -70,7 +72,7 @@ func (w *Watches) Coverage() Coverage {
 	c := Coverage{Since: cmp.Or(w.coverageSince, w.begin)}
 	var all, ongoing []Gap
 	for _, k := range event.Kinds() {
-		for _, g := range w.all[k].gaps {
+		for _, g := range w.states[k].gaps {
 			from := cmp.Or(g.From, w.begin)
 			switch {
 			case g.To.IsZero() || !w.counts(&g):
@@ -81,7 +83,7 @@ func (w *Watches) Coverage() Coverage {
 			}
 		}
 		if from, ok := w.ongoingGap(k); ok {
-			ongoing = append(ongoing, Gap{Resources: []string{k.String()}, From: from, Reason: w.all[k].lastGap().Reason})
+			ongoing = append(ongoing, Gap{Resources: []string{k.String()}, From: from, Reason: w.states[k].lastGap().Reason})
 			c.NotWatched = append(c.NotWatched, w.read(k))
 		}
 	}
@@ -100,8 +102,8 @@ func (w *Watches) Coverage() Coverage {
 // Gaps that were ongoing continue, too. Call it before the first event.
 func (w *Watches) Continue(c Coverage, stopped time.Time) {
 	w.coverageSince = c.Since
-	for k := range w.all {
-		w.all[k].gaps = nil
+	for k := range w.states {
+		w.states[k].gaps = nil
 	}
 	for _, g := range c.Gaps {
 		if g.To.IsZero() && !g.From.After(c.Since) { // the resources have never been watched
@@ -109,12 +111,12 @@ func (w *Watches) Continue(c Coverage, stopped time.Time) {
 		}
 		for _, k := range event.Kinds() {
 			if slices.Contains(g.Resources, k.String()) {
-				w.all[k].gaps = append(w.all[k].gaps, gap{Gap: g, latest: g.Reason})
+				w.states[k].gaps = append(w.states[k].gaps, gap{Gap: g, latest: g.Reason})
 			}
 		}
 	}
-	for k := range w.all {
-		if s := &w.all[k]; len(s.gaps) == 0 || !s.lastGap().To.IsZero() {
+	for k := range w.states {
+		if s := &w.states[k]; len(s.gaps) == 0 || !s.lastGap().To.IsZero() {
 			s.gaps = append(s.gaps, gap{Gap: Gap{From: stopped, Reason: event.ReasonNotRunning}, latest: event.ReasonNotRunning})
 		}
 	}
@@ -128,10 +130,10 @@ func (w *Watches) counts(g *gap) bool {
 // ongoingGap returns the start of a resource's ongoing gap. ok is false if the resource is watched, if the cluster does
 // not have it, or if its watch has only just broken.
 func (w *Watches) ongoingGap(k event.Kind) (from time.Time, ok bool) {
-	if w.Up(k) || w.Absent(k) || w.begin.IsZero() || !w.counts(w.all[k].lastGap()) {
+	if w.Up(k) || w.Absent(k) || w.begin.IsZero() || !w.counts(w.states[k].lastGap()) {
 		return time.Time{}, false
 	}
-	return cmp.Or(w.all[k].lastGap().From, w.begin), true
+	return cmp.Or(w.states[k].lastGap().From, w.begin), true
 }
 
 // beginGap records that a working watch broke at a time. If the last gap has the same reason and ended only then, it
@@ -139,13 +141,14 @@ func (w *Watches) ongoingGap(k event.Kind) (from time.Time, ok bool) {
 func (w *Watches) beginGap(s *watch, from time.Time, reason event.Reason) {
 	s.status = broken
 	if n := len(s.gaps); n > 0 && s.lastGap().Reason == reason && !s.lastGap().To.Before(from) {
-		s.lastGap().To = time.Time{}
+		s.lastGap().To, s.lastGap().noticed = time.Time{}, w.now
 		return
 	}
-	s.gaps = append(s.gaps, gap{Gap: Gap{From: from, Reason: reason}, latest: reason})
-	if dropped := len(s.gaps) - maxGaps; dropped > 0 {
-		w.coverageSince = later(w.coverageSince, s.gaps[dropped-1].To)
-		s.gaps = slices.Delete(s.gaps, 0, dropped)
+	s.gaps = append(s.gaps, gap{Gap: Gap{From: from, Reason: reason}, latest: reason, noticed: w.now})
+	if len(s.gaps) > maxGaps {
+		s.blindDropped += w.blindIn(s, &s.gaps[0])
+		w.coverageSince = later(w.coverageSince, s.gaps[0].To)
+		s.gaps = slices.Delete(s.gaps, 0, 1)
 	}
 }
 
@@ -172,15 +175,23 @@ func weight(r event.Reason) int {
 	return 2
 }
 
-// blind returns the total time without a working watch after the first list. It excludes gaps due to a restart. An ongoing
-// gap that is shorter than `tolerance` does not count. Otherwise, the total would decrease at its end.
-func (w *Watches) blind(s *watch) (sum time.Duration) {
-	for _, g := range s.gaps {
-		if end := cmp.Or(g.To, w.now); s.synced() && end.After(s.syncedAt) && !g.restarted && end.Sub(g.From) >= tolerance {
-			sum += w.Counted(later(g.From, s.syncedAt), end)
-		}
+// blind returns the total time without a working watch after the first list.
+func (w *Watches) blind(s *watch) time.Duration {
+	sum := s.blindDropped
+	for i := range s.gaps {
+		sum += w.blindIn(s, &s.gaps[i])
 	}
 	return sum
+}
+
+// blindIn returns the part of a gap that counts as blind. Gaps due to a restart do not. An ongoing gap that is shorter than
+// `tolerance` does not count. Otherwise, the total would decrease at its end.
+func (w *Watches) blindIn(s *watch, g *gap) time.Duration {
+	end := cmp.Or(g.To, w.now)
+	if !s.synced() || !end.After(s.syncedAt) || g.restarted || end.Sub(g.From) < tolerance {
+		return 0
+	}
+	return w.Counted(later(g.From, s.syncedAt), end)
 }
 
 // isSame reports whether other resources have the resource's gap, too: with the same reason, and nearly the same start and

@@ -27,3 +27,18 @@ func TestMissed(t *testing.T) {
 		}
 	}
 }
+
+// TestABreakIsNoticedLate checks that the time of an outage that was already counted is not taken back.
+func TestABreakIsNoticedLate(t *testing.T) {
+	for _, noticed := range []int{20, 200} { // both breaks began at 0
+		w, k := New(), event.KindService
+		w.AdvanceTo(clock(0))
+		w.RecordWorking(event.Event{Seen: clock(0), Kind: k, Type: event.Synced})
+		w.AdvanceTo(clock(noticed))
+		w.RecordBreak(event.Event{Seen: clock(noticed), Kind: k, Type: event.Down, Reason: event.ReasonSilent})
+		w.AdvanceTo(clock(noticed + 90))
+		if since, ok := w.BlindSince(k, 90*time.Second); !since.Equal(clock(max(90, noticed))) || !ok {
+			t.Errorf("noticed at %d s: blind since %v, %t", noticed, since, ok)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (w *Watches) All(into []Watch) []Watch {
 }
 
 func (w *Watches) read(k event.Kind) Watch {
-	s := &w.all[k]
+	s := &w.states[k]
 	v := Watch{
 		Resource: k, Events: s.events, Relists: s.relists, Errors: s.errors,
 		Synced: s.status != missing && !s.unlisted(), Up: s.status == working, LastEvent: s.lastEvent, Blind: w.blind(s), Expected: true,
@@ -66,7 +66,7 @@ func (w *Watches) mayBeForbidden(k event.Kind) bool {
 // waiting does not help.
 func (w *Watches) Unready() (all []Watch) {
 	for _, k := range event.Kinds() {
-		s := &w.all[k]
+		s := &w.states[k]
 		if from, ok := w.ongoingGap(k); s.unlisted() || s.synced() && ok && w.now.Sub(from) > unreadyAfter {
 			all = append(all, w.read(k))
 		}
@@ -76,39 +76,39 @@ func (w *Watches) Unready() (all []Watch) {
 
 // AllSynced reports whether this process has listed every resource that can be watched.
 func (w *Watches) AllSynced() bool {
-	return !slices.ContainsFunc(event.Kinds(), func(k event.Kind) bool { return w.all[k].unlisted() })
+	return !slices.ContainsFunc(event.Kinds(), func(k event.Kind) bool { return w.states[k].unlisted() })
 }
 
 // First reports whether e belongs to the first list of its resource. That list shows the initial state, not a change.
-func (w *Watches) First(e event.Event) bool { return isListed(e) && !w.IsSynced(e.Kind) }
+func (s *states) First(e event.Event) bool { return isListed(e) && !s.IsSynced(e.Kind) }
 
 // Relisting reports whether e belongs to a later list of its resource.
-func (w *Watches) Relisting(e event.Event) bool { return isListed(e) && w.IsSynced(e.Kind) }
+func (s *states) Relisting(e event.Event) bool { return isListed(e) && s.IsSynced(e.Kind) }
 
 func isListed(e event.Event) bool { return e.Type == event.Listed || e.IsInferred() }
 
 // IsSynced reports whether the first list of a resource is complete.
-func (w *Watches) IsSynced(k event.Kind) bool { return w.all[k].synced() }
+func (s *states) IsSynced(k event.Kind) bool { return s[k].synced() }
 
 // SyncedAt returns the time at which the first list of a resource was complete.
-func (w *Watches) SyncedAt(k event.Kind) time.Time { return w.all[k].syncedAt }
+func (s *states) SyncedAt(k event.Kind) time.Time { return s[k].syncedAt }
 
 // Up reports whether the watch of a resource works.
-func (w *Watches) Up(k event.Kind) bool { return w.all[k].status == working }
+func (s *states) Up(k event.Kind) bool { return s[k].status == working }
 
 // IsCutOff reports whether a resource's watch is open but delivers no objects, because the API server cannot read from
 // etcd.
-func (w *Watches) IsCutOff(k event.Kind) bool { return w.all[k].status == cutOff }
+func (s *states) IsCutOff(k event.Kind) bool { return s[k].status == cutOff }
 
 // AnyCutOff reports whether any watch is cut off.
 func (w *Watches) AnyCutOff() bool { return w.cutOff }
 
 // Missing reports whether a resource cannot be watched.
-func (w *Watches) Missing(k event.Kind) bool { return w.all[k].status == missing }
+func (s *states) Missing(k event.Kind) bool { return s[k].status == missing }
 
 // Absent reports whether a resource is absent from the cluster.
-func (w *Watches) Absent(k event.Kind) bool {
-	return w.Missing(k) && w.all[k].lastGap().latest == event.ReasonAbsent
+func (s *states) Absent(k event.Kind) bool {
+	return s.Missing(k) && s[k].lastGap().latest == event.ReasonAbsent
 }
 
 // Watched reports whether the current state of a resource's objects is known. The resource was listed, and its watch
@@ -121,13 +121,17 @@ func (w *Watches) Watched(k event.Kind) bool {
 // BlindSince returns the time since which a listed resource has been without a working watch for longer than a time.
 // Shorter breaks hide little. ok is false if the watch works, or if the break is still shorter.
 func (w *Watches) BlindSince(k event.Kind, after time.Duration) (since time.Time, ok bool) {
-	since = w.DownSince(k).Add(after)
-	return since, !w.DownSince(k).IsZero() && !since.After(w.now)
+	down := w.DownSince(k)
+	if down.IsZero() {
+		return time.Time{}, false
+	}
+	since = later(down.Add(after), w.states[k].lastGap().noticed) // time that was already counted is not taken back
+	return since, !since.After(w.now)
 }
 
 // DownSince returns the time at which the watch broke. It is zero while the watch works and before the first list.
-func (w *Watches) DownSince(k event.Kind) time.Time {
-	if g := w.all[k].lastBreak(); g != nil && !w.Up(k) {
+func (s *states) DownSince(k event.Kind) time.Time {
+	if g := s[k].lastBreak(); g != nil && !s.Up(k) {
 		return g.From
 	}
 	return time.Time{}
@@ -135,16 +139,16 @@ func (w *Watches) DownSince(k event.Kind) time.Time {
 
 // Live reports whether events arrive without delay. A restored watch first delivers all missed events at once, and
 // becomes live afterwards.
-func (w *Watches) Live(k event.Kind, t time.Time) bool {
-	return w.Up(k) && !t.Before(LiveFrom(w.all[k].resumed()))
+func (s *states) Live(k event.Kind, t time.Time) bool {
+	return s.Up(k) && !t.Before(LiveFrom(s[k].resumed()))
 }
 
 // LiveFrom returns the time from which a watch is live if it was restored at `resumed`.
 func LiveFrom(resumed time.Time) time.Time { return resumed.Add(catchUp) }
 
 // NotBefore returns the earliest possible time of a change that kubeflap saw at `seen`.
-func (w *Watches) NotBefore(k event.Kind, seen time.Time) time.Time {
-	if g := w.all[k].lastBreak(); g != nil && !w.Live(k, seen) {
+func (s *states) NotBefore(k event.Kind, seen time.Time) time.Time {
+	if g := s[k].lastBreak(); g != nil && !s.Live(k, seen) {
 		return g.From
 	}
 	return seen

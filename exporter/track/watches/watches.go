@@ -18,7 +18,7 @@ const (
 // Watches holds the state of all watches of a cluster.
 type Watches struct {
 	eventClock
-	all [event.NumKinds]watch
+	states
 	// coverageSince is the start of the coverage if an earlier process watched, or if gaps were dropped.
 	coverageSince time.Time
 	lags          lags
@@ -29,13 +29,18 @@ type Watches struct {
 	cutOff bool
 }
 
+// states holds the state of each watch.
+type states [event.NumKinds]watch
+
 // watch is the state of one resource's watch.
 type watch struct {
 	status status
 	// syncedAt is the time at which the first list was complete. It is zero before.
 	syncedAt time.Time
 	// gaps holds the periods without a working watch. Unless the watch works, the last one is ongoing.
-	gaps            []gap
+	gaps []gap
+	// blindDropped is the time of the gaps that were dropped.
+	blindDropped    time.Duration
 	lastEvent       time.Time
 	events          [event.Bookmark + 1]uint64
 	relists, errors uint64
@@ -56,8 +61,8 @@ const (
 // New returns an empty Watches.
 func New() *Watches {
 	w := &Watches{}
-	for k := range w.all {
-		w.all[k].gaps = []gap{{Gap: Gap{Reason: notListed}, latest: notListed}}
+	for k := range w.states {
+		w.states[k].gaps = []gap{{Gap: Gap{Reason: notListed}, latest: notListed}}
 	}
 	return w
 }
@@ -65,15 +70,15 @@ func New() *Watches {
 // StartCounting sets the counters to zero at t.
 func (w *Watches) StartCounting(t time.Time) {
 	w.counting = t
-	for k := range w.all {
-		s := &w.all[k]
-		s.relists, s.errors, s.events = 0, 0, [event.Bookmark + 1]uint64{}
+	for k := range w.states {
+		s := &w.states[k]
+		s.blindDropped, s.relists, s.errors, s.events = 0, 0, 0, [event.Bookmark + 1]uint64{}
 	}
 }
 
 // Count records an event. Call it before the event is applied.
 func (w *Watches) Count(e event.Event) {
-	if s := &w.all[e.Kind]; e.Type <= event.Bookmark {
+	if s := &w.states[e.Kind]; e.Type <= event.Bookmark {
 		s.events[e.Type]++
 		s.lastEvent = e.Seen
 	}
@@ -95,10 +100,10 @@ func (w *Watches) Version() uint64 { return w.version }
 
 // RecordUnavailable records that the resource cannot be watched.
 func (w *Watches) RecordUnavailable(e event.Event) {
-	s := &w.all[e.Kind]
+	s := &w.states[e.Kind]
 	if s.status == working {
 		w.beginGap(s, s.lastLife(), e.Reason)
-	} else if w.Absent(e.Kind) {
+	} else if w.Absent(e.Kind) && !s.synced() {
 		s.lastGap().Gap = Gap{From: e.Seen, Reason: e.Reason}
 	}
 	s.lastGap().explain(e.Reason)
@@ -107,7 +112,7 @@ func (w *Watches) RecordUnavailable(e event.Event) {
 
 // RecordBreak records that a watch broke, and reports whether the watch worked until then.
 func (w *Watches) RecordBreak(e event.Event) (worked bool) {
-	s, restarted := &w.all[e.Kind], e.Reason == event.ReasonNotRunning
+	s, restarted := &w.states[e.Kind], e.Reason == event.ReasonNotRunning
 	if !restarted && e.Reason != event.ReasonEnded {
 		s.errors++
 	}
@@ -125,7 +130,7 @@ func (w *Watches) RecordBreak(e event.Event) (worked bool) {
 // RecordWorking records that a watch works, because a list is complete or because the watch continues after a break. It
 // returns the length of the break, or 0 for a negligible break.
 func (w *Watches) RecordWorking(e event.Event) time.Duration {
-	s := &w.all[e.Kind]
+	s := &w.states[e.Kind]
 	first := !s.synced()
 	if e.Type == event.Synced {
 		s.lastEvent = e.Seen
@@ -140,7 +145,7 @@ func (w *Watches) RecordWorking(e event.Event) time.Duration {
 		return 0 // without etcd, a reopened watch delivers no objects
 	}
 	g := s.lastGap()
-	if w.Absent(e.Kind) {
+	if first && w.Absent(e.Kind) {
 		g.From = e.Seen // there was nothing to watch before
 	}
 	g.To, s.status = e.Seen, working
@@ -162,7 +167,7 @@ func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.K
 		return nil
 	}
 	for _, k := range event.Kinds() {
-		if s := &w.all[k]; s.status == working {
+		if s := &w.states[k]; s.status == working {
 			w.beginGap(s, later(w.shown, s.resumed()), reason)
 			s.status, w.cutOff = cutOff, true
 			hidden = append(hidden, k)
@@ -175,7 +180,7 @@ func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.K
 func (w *Watches) RecordRestored(t time.Time) (all []event.Event) {
 	w.cutOff = false
 	for _, k := range event.Kinds() {
-		if s := &w.all[k]; s.status == cutOff {
+		if s := &w.states[k]; s.status == cutOff {
 			s.status = broken
 			all = append(all, event.Event{Seen: t, Kind: k, Type: event.Up})
 		}
