@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -34,7 +35,7 @@ type ownRate struct {
 func (f *NodeLoss) measureRates() *ownRates {
 	observed := max(f.Observed, f.Interval).Hours()
 	x := &ownRates{observed: min(max(observed, 0.25), 1), nodes: map[string]ownRate{}}
-	before := map[string]float64{}
+	before, total := map[string]float64{}, 0
 	for _, s := range f.Day {
 		if !s.Short && !f.inLastHour(s) && !s.Found.Is && !s.Explained() && s.IsOwn() {
 			before[s.Node]++
@@ -45,6 +46,7 @@ func (f *NodeLoss) measureRates() *ownRates {
 	f.eachAlone(func(s *silence.Silence) {
 		r := x.nodes[s.Node]
 		r.lately++
+		total++
 		x.nodes[s.Node] = r
 		x.noteEnd(s)
 	})
@@ -57,6 +59,7 @@ func (f *NodeLoss) measureRates() *ownRates {
 		x.nodes[name] = r
 	}
 	x.healthy = max(f.perHour(0), float64(len(before))/observed)
+	x.addCoincidences(2*f.Interval.Hours(), float64(total)/x.observed)
 	return x
 }
 
@@ -76,6 +79,19 @@ func (x *ownRates) endsWithin(within, lasted time.Duration) float64 {
 		}
 	}
 	return ends / float64(len(x.lasted)+1)
+}
+
+// addCoincidences adds the silences that began by chance near those of others, which are not counted. It raises all rates
+// by the same factor, which is at most e: if the sum of all rates is higher, few silences are alone.
+func (x *ownRates) addCoincidences(window, alone float64) {
+	near := 0.0
+	for range 4 {
+		near = min(1, window*alone*math.Exp(near))
+	}
+	for name, r := range x.nodes {
+		r.perHour *= math.Exp(near)
+		x.nodes[name] = r
+	}
 }
 
 // eachAlone calls a function for each silence of the last hour that began more than one heartbeat interval before and after
