@@ -53,8 +53,8 @@ func (s *story) listsEmpty(kinds ...event.Kind) *story {
 	return s
 }
 
-// TestAResourceThatStaysForbidden covers a resource whose permission was withdrawn before a restart. No time since the
-// break counts as blind.
+// TestAResourceThatStaysForbidden covers a resource whose permission was withdrawn before a restart. The time before the
+// restart and the restart itself do not count as blind.
 func TestAResourceThatStaysForbidden(t *testing.T) {
 	s := begins(t)
 	s.at(1).listsEmpty(others()[1:]...).unavailable(event.ReasonForbidden, event.KindNode).lists(event.KindPod)
@@ -62,7 +62,7 @@ func TestAResourceThatStaysForbidden(t *testing.T) {
 	s.at(500).breaks(event.ReasonNotRunning, event.Kinds()...).StartCounting(s.now)
 	s.at(600).unavailable(event.ReasonForbidden, event.KindPod).unavailable(event.ReasonForbidden, event.KindNode)
 	equal(t, "blind", s.at(700).blind(event.KindPod), 0)
-	s.covers("since 1, nodes 0-now forbidden, leases+services+endpointslices+endpoints 500-now kubeflap was not running, pods 10-now forbidden")
+	s.covers("since 1, pods 10-500 forbidden, pods 500-600 kubeflap was not running, nodes 0-now forbidden, leases+services+endpointslices+endpoints 500-now kubeflap was not running, pods 600-now forbidden")
 }
 
 // TestALongRestartIsAGap covers a restart after which kubeflap keeps only the coverage.

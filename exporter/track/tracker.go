@@ -129,16 +129,19 @@ func (t *parts) applyPod(e event.Event, o *event.Pod) {
 func (t *parts) applyWatch(e event.Event) {
 	t.services.WatchChanges()
 	switch e.Type {
+	case event.Listing:
+		t.watches.RecordListStart(e.Kind)
 	case event.Synced:
 		if e.Kind == event.KindEndpointSlice {
 			t.services.SlicesListed(e.Seen)
 		}
 		wasMissing := t.watches.Missing(e.Kind)
-		t.watchWorks(e)
+		t.watches.RecordListEnd(e)
 		if e.Kind == event.KindLease && wasMissing {
 			t.nodes.LeasesChanged(e.Seen)
 		}
 		t.services.CompareAll(e.Seen)
+		t.watchWorks(e)
 		t.nodes.ListEnded(e.Seen)
 		t.services.WatchChanged()
 	case event.Up:

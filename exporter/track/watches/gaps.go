@@ -10,12 +10,7 @@ import (
 )
 
 const (
-	// `tolerance` is the shortest break of a watch that counts. Shorter breaks are normal: the API server ends a watch
-	// every 5 to 10 minutes (see apiclient.WatchTimeout), and the watch continues from the same resource version within
-	// milliseconds.
-	tolerance = time.Second
-	// maxGaps is the maximum number of gaps that are kept for a resource. The coverage begins at the end of the last one
-	// that was dropped.
+	// maxGaps is the maximum number of gaps that are kept. The coverage begins at the end of the last one that was dropped.
 	maxGaps = 200
 	// sameGap is the maximum difference between the starts, and between the ends, of two gaps that are merged.
 	sameGap = 2 * time.Second
@@ -26,18 +21,6 @@ const (
 
 // notListed is the reason for a gap before the first list of a resource, until a request has failed.
 const notListed event.Reason = "not listed yet"
-
-// gap is a period without a working watch of one resource. If the resource was never watched before, From is zero, and
-// the gap began with the first event.
-type gap struct {
-	Gap
-	// `latest` is the latest failure. Reason is the first one.
-	latest event.Reason
-	// `noticed` is the time at which kubeflap noticed the break. It is zero if the watch has not worked before.
-	noticed time.Time
-	// restarted is set if kubeflap was restarted in the gap.
-	restarted bool
-}
 
 // Coverage describes when the resources were watched. It distinguishes "no incident" from "not watched".
 type Coverage struct {
@@ -69,30 +52,11 @@ func (c *Coverage) Within(from, to time.Time) []Gap {
 
 // Coverage returns the coverage at the current time.
 func (w *Watches) Coverage() Coverage {
-	c := Coverage{Since: cmp.Or(w.coverageSince, w.begin)}
-	var all, ongoing []Gap
+	c := w.coverage
+	c.Since, c.Gaps = cmp.Or(c.Since, w.begin), slices.Clone(c.Gaps)
 	for _, k := range event.Kinds() {
-		for _, g := range w.states[k].gaps {
-			from := cmp.Or(g.From, w.begin)
-			switch {
-			case g.To.IsZero() || !w.counts(&g):
-			case g.From.IsZero() && g.To.Sub(from) <= firstLists:
-				c.Since = later(c.Since, g.To) // the coverage begins when the first lists are complete
-			default:
-				all = append(all, Gap{[]string{k.String()}, from, g.To, g.Reason})
-			}
-		}
-		if from, ok := w.ongoingGap(k); ok {
-			ongoing = append(ongoing, Gap{Resources: []string{k.String()}, From: from, Reason: w.states[k].lastGap().Reason})
-			c.NotWatched = append(c.NotWatched, w.read(k))
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Gap) int { return a.To.Compare(b.To) })
-	for _, g := range append(all, ongoing...) {
-		if i := slices.IndexFunc(c.Gaps, g.isSame); i >= 0 {
-			c.Gaps[i].Resources, c.Gaps[i].To = append(c.Gaps[i].Resources, g.Resources...), g.To
-		} else {
-			c.Gaps = append(c.Gaps, g)
+		if g, ok := w.ongoingGap(k); ok {
+			c.Gaps, c.NotWatched = mergeGap(c.Gaps, g), append(c.NotWatched, w.read(k))
 		}
 	}
 	return c
@@ -101,104 +65,113 @@ func (w *Watches) Coverage() Coverage {
 // Continue continues the coverage of an earlier process, which stopped at a time. No resource has been watched since.
 // Gaps that were ongoing continue, too. Call it before the first event.
 func (w *Watches) Continue(c Coverage, stopped time.Time) {
-	w.coverageSince = c.Since
 	for k := range w.states {
-		w.states[k].gaps = nil
+		w.states[k].gap = Gap{From: stopped, Reason: event.ReasonNotRunning}
 	}
+	w.coverage = Coverage{Since: c.Since}
 	for _, g := range c.Gaps {
-		if g.To.IsZero() && !g.From.After(c.Since) { // the resources have never been watched
-			w.begin, g.From = g.From, time.Time{}
+		if !g.To.IsZero() {
+			w.coverage.Gaps = append(w.coverage.Gaps, g)
+			continue
+		}
+		ongoing := Gap{From: g.From, Reason: g.Reason}
+		if !g.From.After(c.Since) { // the resource has never been watched
+			w.begin, ongoing.From = g.From, time.Time{}
+		}
+		if g.Reason == notListed {
+			ongoing.Reason = ""
 		}
 		for _, k := range event.Kinds() {
 			if slices.Contains(g.Resources, k.String()) {
-				w.states[k].gaps = append(w.states[k].gaps, gap{Gap: g, latest: g.Reason})
+				w.states[k].gap = ongoing
 			}
 		}
 	}
-	for k := range w.states {
-		if s := &w.states[k]; len(s.gaps) == 0 || !s.lastGap().To.IsZero() {
-			s.gaps = append(s.gaps, gap{Gap: Gap{From: stopped, Reason: event.ReasonNotRunning}, latest: event.ReasonNotRunning})
-		}
-	}
 }
 
-// counts reports whether kubeflap may have missed something in a gap. A watch that breaks for a moment misses nothing.
-func (w *Watches) counts(g *gap) bool {
-	return g.From.IsZero() || cmp.Or(g.To, w.now).Sub(g.From) > tolerance
+// ongoingGap returns the ongoing gap of a resource. ok is false if the resource is watched, if the cluster does not
+// have it, or if its watch has only just broken.
+func (w *Watches) ongoingGap(k event.Kind) (g Gap, ok bool) {
+	s := &w.states[k]
+	if s.up || w.Absent(k) || w.begin.IsZero() {
+		return Gap{}, false
+	}
+	g = Gap{Resources: []string{k.String()}, From: s.gap.From, Reason: cmp.Or(s.gap.Reason, notListed)}
+	if s.isFirstGap() {
+		g.From = w.begin
+	}
+	return g, s.isFirstGap() || w.now.Sub(g.From) > tolerance
 }
 
-// ongoingGap returns the start of a resource's ongoing gap. ok is false if the resource is watched, if the cluster does
-// not have it, or if its watch has only just broken.
-func (w *Watches) ongoingGap(k event.Kind) (from time.Time, ok bool) {
-	if w.Up(k) || w.Absent(k) || w.begin.IsZero() || !w.counts(w.states[k].lastGap()) {
-		return time.Time{}, false
-	}
-	return cmp.Or(w.states[k].lastGap().From, w.begin), true
-}
+// isFirstGap reports whether the resource has never been watched. The start of its gap is then not in `gap`.
+func (s *state) isFirstGap() bool { return s.gap.From.IsZero() }
 
-// beginGap records that a working watch broke at a time. If the last gap has the same reason and ended only then, it
-// continues. For example, the lists in a new segment of a recording are complete even if a watch is down.
-func (w *Watches) beginGap(s *watch, from time.Time, reason event.Reason) {
-	s.status = broken
-	if n := len(s.gaps); n > 0 && s.lastGap().Reason == reason && !s.lastGap().To.Before(from) {
-		s.lastGap().To, s.lastGap().noticed = time.Time{}, w.now
-		return
-	}
-	s.gaps = append(s.gaps, gap{Gap: Gap{From: from, Reason: reason}, latest: reason, noticed: w.now})
-	if len(s.gaps) > maxGaps {
-		s.blindDropped += w.blindIn(s, &s.gaps[0])
-		w.coverageSince = later(w.coverageSince, s.gaps[0].To)
-		s.gaps = slices.Delete(s.gaps, 0, 1)
-	}
-}
-
-// explain records why the watch still does not work, and reports whether it failed again.
-func (g *gap) explain(reason event.Reason) (failed bool) {
-	failed = weight(reason) > weight(event.ReasonNotRunning)
-	if weight(reason) > weight(g.Reason) {
+// explainGap records why a resource is not watched. The argument absent is set if the cluster does not have the resource.
+// The reason of a gap is the first failure. The time during which kubeflap does not run, or the cluster does not have the
+// resource, is separate from the time before and after.
+func (w *Watches) explainGap(k event.Kind, reason event.Reason, absent bool) {
+	g := &w.states[k].gap
+	switch {
+	case g.Reason == reason && absent == w.Absent(k):
+	case g.Reason == event.ReasonNotRecorded && reason == event.ReasonNotRunning:
+		g.Reason = reason // kubeflap was restarted again before it had listed the resource
+	case absent, w.Absent(k), g.Reason == event.ReasonNotRunning, reason == event.ReasonNotRunning:
+		w.endGap(k)
+		*g = Gap{From: w.now, Reason: reason}
+	case g.Reason == "" || g.Reason == event.ReasonEnded:
 		g.Reason = reason
 	}
-	if failed || weight(reason) > weight(g.latest) {
-		g.latest = reason
-	}
-	return failed
 }
 
-// weight orders reasons. A failure explains more than a restart of kubeflap, and both explain more than anything else.
-func weight(r event.Reason) int {
-	switch r {
-	case notListed, event.ReasonEnded, event.ReasonNotRecorded:
-		return 0
-	case event.ReasonNotRunning:
-		return 1
+// beginGap records that the gap of a resource begins at a time. If the previous gap has the same reason and ended only
+// then, it continues. For example, the lists in a new segment of a recording are complete even if a watch is down.
+func (w *Watches) beginGap(k event.Kind, from time.Time, reason event.Reason) {
+	for i := range w.coverage.Gaps {
+		before := &w.coverage.Gaps[i]
+		if before.Reason == reason && !before.To.Before(from) && slices.Contains(before.Resources, k.String()) {
+			from = before.From
+			before.Resources = slices.DeleteFunc(slices.Clone(before.Resources), func(r string) bool { return r == k.String() })
+		}
 	}
-	return 2
+	w.coverage.Gaps = slices.DeleteFunc(w.coverage.Gaps, func(g Gap) bool { return len(g.Resources) == 0 })
+	w.states[k].gap = Gap{From: from, Reason: reason}
 }
 
-// blind returns the total time without a working watch after the first list.
-func (w *Watches) blind(s *watch) time.Duration {
-	sum := s.blindDropped
-	for i := range s.gaps {
-		sum += w.blindIn(s, &s.gaps[i])
+// endGap records that the ongoing gap of a resource ends now.
+func (w *Watches) endGap(k event.Kind) {
+	g, ok := w.ongoingGap(k)
+	first := w.states[k].isFirstGap()
+	w.states[k].gap = Gap{}
+	switch {
+	case !ok || k.IsOptional():
+	case first && w.now.Sub(w.begin) <= firstLists:
+		w.coverage.Since = w.now // the coverage begins when the first lists are complete
+	default:
+		g.To = w.now
+		all := mergeGap(w.coverage.Gaps, g)
+		if dropped := len(all) - maxGaps; dropped > 0 {
+			w.coverage.Since = all[dropped-1].To
+			all = slices.Delete(all, 0, dropped)
+		}
+		w.coverage.Gaps = all
 	}
-	return sum
 }
 
-// blindIn returns the part of a gap that counts as blind. Gaps due to a restart do not. An ongoing gap that is shorter than
-// `tolerance` does not count. Otherwise, the total would decrease at its end.
-func (w *Watches) blindIn(s *watch, g *gap) time.Duration {
-	end := cmp.Or(g.To, w.now)
-	if !s.synced() || !end.After(s.syncedAt) || g.restarted || end.Sub(g.From) < tolerance {
-		return 0
+// mergeGap adds a gap to a list. If another resource has a gap with the same reason, and nearly the same start and end,
+// mergeGap merges the two gaps. No gap in the list ends later than the added one.
+func mergeGap(all []Gap, g Gap) []Gap {
+	i := slices.IndexFunc(all, func(x Gap) bool {
+		return x.Reason == g.Reason && x.From.Sub(g.From).Abs() <= sameGap && x.To.Sub(g.To).Abs() <= sameGap && !slices.Contains(x.Resources, g.Resources[0])
+	})
+	if i < 0 {
+		return append(all, g)
 	}
-	return w.Counted(later(g.From, s.syncedAt), end)
-}
-
-// isSame reports whether other resources have the resource's gap, too: with the same reason, and nearly the same start and
-// end.
-func (g *Gap) isSame(others Gap) bool {
-	return others.Reason == g.Reason && others.From.Sub(g.From).Abs() <= sameGap && others.To.Sub(g.To).Abs() <= sameGap &&
-		!slices.Contains(others.Resources, g.Resources[0])
+	g.Resources = slices.Concat(all[i].Resources, g.Resources)
+	if all[i].From.Before(g.From) {
+		g.From = all[i].From
+	}
+	all[i] = g
+	return all
 }
 
 // missed describes, for each resource, the changes that kubeflap may have missed in a gap.

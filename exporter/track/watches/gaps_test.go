@@ -33,6 +33,7 @@ func TestABreakIsNoticedLate(t *testing.T) {
 	for _, noticed := range []int{20, 200} { // both breaks began at 0
 		w, k := New(), event.KindService
 		w.AdvanceTo(clock(0))
+		w.RecordListEnd(event.Event{Seen: clock(0), Kind: k, Type: event.Synced})
 		w.RecordWorking(event.Event{Seen: clock(0), Kind: k, Type: event.Synced})
 		w.AdvanceTo(clock(noticed))
 		w.RecordBreak(event.Event{Seen: clock(noticed), Kind: k, Type: event.Down, Reason: event.ReasonSilent})
