@@ -76,10 +76,6 @@ func (r *runner) run(p program) error {
 	page := metrics.NewPage(registry)
 	page.Add(pipeline.collector, "")
 	group.Go(func() error { return pipeline.follow(ctx, watcher) })
-	group.Go(func() error {
-		paceCollections(ctx)
-		return nil
-	})
 	pages := web.Pages{Metrics: page, Unready: pipeline.unready, Profiles: r.profiles, Recordings: recordings}
 	pages.Clusters = []web.Cluster{pipeline.cluster()}
 	group.Go(func() error { return serve(ctx, p, r.listen, pages, nil) })
