@@ -23,7 +23,8 @@ type service struct {
 	record *ledger.Record
 	outage time.Time
 	class  cause.Class
-	// The field earlier is the incident of an outage that was ongoing before kubeflap's observation, or nil.
+	// The field earlier is the incident of an outage that was ongoing before kubeflap's observation, until the outage is found
+	// or turns out to be over. Otherwise, it is nil.
 	earlier *ledger.Record
 	// The field gained is the number of ready addresses that the Service recently gained. gainedAt is the time of the
 	// newest gain.
@@ -60,7 +61,7 @@ func (l *services) addressReady(x transition.Address, t time.Time) {
 		s.gained = 0
 	}
 	s.gained++
-	s.gainedAt = t
+	s.gainedAt, s.earlier = t, nil
 	l.serviceRestored(x.Service, t)
 	l.addressReturned(x, t)
 }
@@ -77,7 +78,7 @@ func (l *services) outageStarted(x transition.OutageStarted) {
 	default:
 		s.record = l.Begin(incident.ServiceSubject(x.Service, cause.Unknown), x.Time, x.Trigger)
 	}
-	s.outage, s.class = x.Time, x.Class
+	s.outage, s.class, s.earlier = x.Time, x.Class, nil
 	l.Show(s.record)
 	s.record.BeginOutage(x.Service, x.Time, x.Class)
 	l.Note(s.record, incident.Entry{Kind: incident.OutageStarted, Time: x.Time, Service: x.Service})

@@ -74,8 +74,8 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Settings.Undisturbed()
 	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
 	if r := n.current(t); r != nil {
-		n.join(l, r)
 		if n.isOpenIn(r) || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
+			n.join(l, r)
 			return r
 		}
 		n.record = nil // the node had recovered, and its new loss belongs to a grace-period incident
@@ -121,6 +121,7 @@ func (n *node) recordOfReport(l *Nodes, t time.Time, trigger uint64) *ledger.Rec
 	if r == nil {
 		r = n.begin(l, incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}, t, trigger)
 	}
+	l.Show(r) // it may have begun before kubeflap's observation
 	r.AddFailed(n.name)
 	return r
 }
