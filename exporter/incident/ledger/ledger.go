@@ -129,8 +129,9 @@ func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record 
 	r := l.Find(x, t)
 	if r == nil {
 		r = newRecord(l, x, newID(l.shown, x, t, trigger), t)
+	} else {
+		r.join(trigger)
 	}
-	r.join(trigger)
 	if !beginsHarmless(x.Cause) {
 		l.Show(r)
 	}
