@@ -100,3 +100,19 @@ func TestReadyPodWithoutANode(t *testing.T) {
 		equal(t, n.Name, n.ReadyOnLostNode, 0)
 	}
 }
+
+// TestImageChangesRightAfterTheStart changes the images of two pods a second after the Service was listed. Its slice was listed
+// before it, and the lists ended a little later. Then one address leaves.
+func TestImageChangesRightAfterTheStart(t *testing.T) {
+	container := func(image string) event.Container {
+		return event.Container{Name: "app", Image: image, ID: "a", State: "running", Ready: true}
+	}
+	s := newStory(t, grace40)
+	s.lists(event.KindPod, aPod("web-1", ready, container("x:1")), aPod("web-2", ready, container("x:1")))
+	s.watch(event.Listing, event.KindService, event.KindEndpointSlice)
+	s.is(event.Listed, slice("web", "web", "web-1", "web-2"), aService("web", true))
+	s.at(0.2).watch(event.Synced, event.KindService, event.KindEndpointSlice)
+	s.at(1.1).modified(aPod("web-1", ready, container("x:2")), aPod("web-2", ready, container("x:2")))
+	s.at(2).modified(slice("web", "web", "web-2"))
+	equal(t, "stale re-adds", count[transition.ConsumerMistake](s), 1)
+}

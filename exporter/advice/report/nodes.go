@@ -120,7 +120,7 @@ func (c *cluster) nodesWith(v verdict.Verdict, reason verdict.Reason) (all []Lat
 	return all
 }
 
-// recommend returns the recommendation about the nodes of one kind, of which there is at least one.
+// recommend returns the recommendation about the nodes of one kind. There must be at least one such node.
 func (c *cluster) recommend(a nodeAdvice, nodes []LateNode) Recommendation {
 	severity := a.severity
 	if severity == "" {

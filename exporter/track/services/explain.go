@@ -145,9 +145,9 @@ type relabelled struct {
 	why string
 }
 
-// noteLabels compares the labels of a pod that the Service contains, or contained lately, with the selector. Labels are nil if they are
-// unknown, or if the pod was deleted. Labels that the previous selector matches have not been changed: then a change of the
-// Service explains what follows.
+// noteLabels compares the labels of a pod that the Service contains, or contained lately, with the selector. Labels are nil
+// if they are unknown, or if the pod was deleted. Labels that the previous selector matches have not been changed: then a
+// change of the Service explains what follows.
 func (q *losses) noteLabels(s *service, id event.UID, labels map[string]string) {
 	why := s.selector.Mismatch(labels)
 	if labels == nil || why == "" {

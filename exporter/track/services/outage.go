@@ -95,8 +95,8 @@ func (q *classes) continueOutage(s *service, p Outage) {
 	}
 	q.report(s, transition.OutageStarted{At: transition.At{Time: o.since, Waited: now.Sub(o.since)}, Service: s.name, Class: class})
 	due := o.since.Add(waitsAfter)
-	for !due.After(now) {
-		due = due.Add(askEvery)
+	if late := now.Sub(due); late >= 0 {
+		due = now.Add(askEvery - late%askEvery)
 	}
 	if q.ask(o, due); o.wait.Kind != "" {
 		q.report(s, transition.OutageWaits{At: at(now), Service: s.name, Wait: o.wait})

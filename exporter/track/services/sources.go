@@ -90,6 +90,7 @@ func (x *Services) place(h *source) {
 	x.detach(h, x.watches.Now())
 	if h.service = to; to != nil {
 		to.sources = append(to.sources, h)
+		x.mark(to, x.watches.Now())
 	} else {
 		x.waiting[h.name] = append(x.waiting[h.name], h)
 	}
