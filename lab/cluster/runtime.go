@@ -21,8 +21,8 @@ type Runtime struct {
 	server *grpc.Server
 	// node is the number of the node. pods is the number of pods so far. Both are part of the pods' IP addresses.
 	node, pods int
-	// stopping returns how long a pod's containers take to stop. If it is nil, they stop immediately.
-	stopping atomic.Pointer[func(pod string) time.Duration]
+	// stopping holds how long the containers of a pod take to stop, by the pod's name. Other containers stop immediately.
+	stopping atomic.Pointer[map[string]time.Duration]
 }
 
 // startRuntime serves the CRI on a socket. The parameter node is the number of the node.
@@ -73,13 +73,13 @@ func (r *Runtime) Exit(namespace, pod string, code int32, reason string) error {
 }
 
 // StopSlowly sets how long the containers of each pod take to stop, for example to complete requests.
-func (r *Runtime) StopSlowly(stopping func(pod string) time.Duration) { r.stopping.Store(&stopping) }
+func (r *Runtime) StopSlowly(delays map[string]time.Duration) { r.stopping.Store(&delays) }
 
 // StopContainer waits for the time that StopSlowly has set for the pod, and then stops the container.
 func (r *Runtime) StopContainer(ctx context.Context, request *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
-	if stopping := r.stopping.Load(); stopping != nil {
+	if delays := r.stopping.Load(); delays != nil {
 		select {
-		case <-time.After((*stopping)(r.podOf(request.ContainerId))):
+		case <-time.After((*delays)[r.podOf(request.ContainerId)]):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

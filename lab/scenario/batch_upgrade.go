@@ -75,12 +75,17 @@ func prepareBatchUpgrade(l *Lab) {
 	l.waitForReadyAddresses("shop", "web", replicas)
 }
 
+// stopSlowly sets how long the containers of each pod take to stop.
+func stopSlowly(l *Lab, delays map[string]time.Duration) {
+	for _, runtime := range l.Cluster.Runtimes {
+		runtime.StopSlowly(delays)
+	}
+}
+
 // takeOutBatch delays the stop of each container in the batch, and removes the batch of pods from the load balancers of
 // clients, as an upgrade tool does before it changes the images.
 func takeOutBatch(l *Lab) *takenOut {
-	for _, runtime := range l.Cluster.Runtimes {
-		runtime.StopSlowly(func(pod string) time.Duration { return stopDelays()[pod] })
-	}
+	stopSlowly(l, stopDelays())
 	batch := &takenOut{pods: map[string]bool{}, at: time.Now()}
 	for i := range batchSize {
 		batch.pods[string(get(l, l.Client.CoreV1().Pods("shop"), podName(i)).UID)] = true

@@ -18,6 +18,9 @@ const stagger = 700 * time.Millisecond
 
 const batchSize = 4
 
+// slowStop is how long an old container takes to stop. It is far longer than the first address takes to become not ready.
+const slowStop = 6 * time.Second
+
 func inPlaceUpgrade() Scenario {
 	return Scenario{
 		Name:    "in-place-upgrade",
@@ -54,8 +57,10 @@ func restartSilently(l *Lab) {
 }
 
 // upgradeSlowly reproduces the original incident. The images change while the addresses are ready. After that, the
-// addresses become not ready and ready again, twice.
+// addresses become not ready and ready again, twice. All old containers but the first take long to stop: when the first
+// address becomes not ready, the others are still those of old containers, however busy the machine is.
 func upgradeSlowly(l *Lab) {
+	stopSlowly(l, map[string]time.Duration{podName(1): slowStop, podName(2): slowStop, podName(3): slowStop})
 	upgrade(l, "example.com/app:3")
 	for round := range 2 {
 		for _, up := range []bool{false, true} {
