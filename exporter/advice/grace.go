@@ -15,8 +15,6 @@ const (
 	// HeartbeatInterval is the default interval at which a kubelet renews its Lease: a quarter of
 	// nodeLeaseDurationSeconds (40 s).
 	HeartbeatInterval = 10 * time.Second
-	// DefaultGracePeriod is the default of --node-monitor-grace-period since v1.32.
-	DefaultGracePeriod = 50 * time.Second
 	// LongestGrace is the longest grace period that kubeflap recommends. Dead nodes receive traffic until the grace
 	// period ends.
 	LongestGrace = 2 * time.Minute
@@ -69,7 +67,7 @@ func (g GracePeriod) Unsafe() bool { return g.Period > 0 && g.Period < g.Shortes
 func (g GracePeriod) LateThreshold() time.Duration {
 	period := g.Period
 	if period == 0 {
-		period = DefaultGracePeriod
+		period = controlplane.DefaultGracePeriod
 	}
 	return max(period/2, g.Undisturbed())
 }
@@ -108,7 +106,7 @@ func (g GracePeriod) right() time.Duration {
 		return max(min(max(up(2*g.Longest), leastForSlow), LongestGrace), least)
 	}
 	if g.Default == 0 {
-		return max(DefaultGracePeriod, least)
+		return max(controlplane.DefaultGracePeriod, least)
 	}
 	return max(g.Default, least)
 }

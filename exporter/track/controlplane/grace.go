@@ -30,10 +30,11 @@ type Setting struct {
 	Source Source
 }
 
-// The default of --node-monitor-grace-period is 40 s up to v1.31, and 50 s from v1.32 (kube-controller-manager,
-// pkg/controller/nodelifecycle/config/v1alpha1).
 const (
-	defaultGrace    = 50 * time.Second
+	// DefaultGracePeriod is the default of --node-monitor-grace-period from v1.32. Up to v1.31, the default is 40 s
+	// (kube-controller-manager, pkg/controller/nodelifecycle/config/v1alpha1).
+	DefaultGracePeriod = 50 * time.Second
+
 	oldDefaultGrace = 40 * time.Second
 	newDefaultMinor = 32
 )
@@ -127,7 +128,7 @@ func defaultOf(version string) time.Duration {
 	if Minor(version) < newDefaultMinor {
 		return oldDefaultGrace
 	}
-	return defaultGrace
+	return DefaultGracePeriod
 }
 
 // Minor returns the minor number of a Kubernetes version such as "v1.31.4+k3s1". A version that it cannot parse counts as
