@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -46,30 +45,38 @@ const (
 	maxCachedLabelBytes = 2048
 )
 
-// labelSet is a cached set of labels, or of the labels in a selector.
-type labelSet struct {
-	// `raw` holds the encoded entries, each preceded by its length.
-	raw    string
-	labels map[string]string
-}
-
 // labels returns labels as a non-nil map. It caches maps, because all pods of a ReplicaSet have the same labels, and each
 // event of a pod repeats them.
 func (r *Reader) labels(data []byte, number protowire.Number) map[string]string {
-	r.rawLabels = r.rawLabels[:0]
+	var hash maphash.Hash
+	hash.SetSeed(seed)
+	bytes := 0
 	for entry := range r.list(data, number) {
-		r.rawLabels = append(binary.AppendUvarint(r.rawLabels, uint64(len(entry))), entry...)
+		_, _ = hash.Write(entry) // never fails
+		bytes += len(entry)
 	}
-	if len(r.rawLabels) > maxCachedLabelBytes {
-		r.rawLabels = nil // release the memory of large sets
+	if bytes > maxCachedLabelBytes {
 		return r.entries(data, number)
 	}
 	if r.recentLabels == nil {
-		r.recentLabels = make([]labelSet, maxRecentLabels)
+		r.recentLabels = make([]map[string]string, maxRecentLabels)
 	}
-	recent := &r.recentLabels[maphash.Bytes(seed, r.rawLabels)%maxRecentLabels]
-	if recent.labels == nil || recent.raw != string(r.rawLabels) {
-		*recent = labelSet{raw: string(r.rawLabels), labels: r.entries(data, number)}
+	recent := &r.recentLabels[hash.Sum64()%maxRecentLabels]
+	if *recent == nil || !r.hasEntries(data, number, *recent) {
+		*recent = r.entries(data, number)
 	}
-	return recent.labels
+	return *recent
+}
+
+// hasEntries reports whether a map has these entries, and no others.
+func (r *Reader) hasEntries(data []byte, number protowire.Number, known map[string]string) bool {
+	n := 0
+	for entry := range r.list(data, number) {
+		f := r.fields(entry)
+		if value, ok := known[string(f[1])]; !ok || value != string(f[2]) {
+			return false
+		}
+		n++
+	}
+	return n == len(known)
 }

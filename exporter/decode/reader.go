@@ -25,9 +25,8 @@ type cache struct {
 	// `recent` is a cache of strings. The names of nodes, namespaces and images repeat, and so do reasons. Each event
 	// of a pod also repeats all strings of the pod.
 	recent []string
-	// recentLabels caches label sets. rawLabels holds the encoded labels of the current object. The memory is reused.
-	recentLabels []labelSet
-	rawLabels    []byte
+	// recentLabels caches label sets.
+	recentLabels []map[string]string
 	// `tolerations` is a cache of toleration periods. Most pods have the default of 300 s (see
 	// plugin/pkg/admission/defaulttolerationseconds).
 	tolerations [32]*event.Toleration
