@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 )
@@ -20,7 +21,7 @@ func recordSegment(t *testing.T, dir string, begins time.Time, h head) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lease := &event.Lease{Meta: metaOf("Lease", "kube-node-lease", "node-1"), RenewTime: begins, DurationSeconds: 40}
+	lease := &event.Lease{Meta: clustertest.Meta("Lease", "kube-node-lease", "node-1"), RenewTime: begins, DurationSeconds: 40}
 	events := []event.Event{
 		{Seen: begins, Kind: event.KindLease, Type: event.Listing},
 		{Seen: begins, Kind: event.KindLease, Type: event.Listed, Object: lease},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
@@ -94,7 +95,7 @@ func replaced(events []event.Event, change func(event.Object) event.Object) []ev
 
 // changed returns a changed copy of an object.
 func changed[T event.Object](o T, change func(T)) event.Object {
-	c := copyObject(o).(T)
+	c := clustertest.Copy(o).(T)
 	change(c)
 	return c
 }
@@ -218,7 +219,7 @@ func clockBehind(events []event.Event, isOwn func(*event.Event) bool) float64 {
 // withoutOthersInTime lets all other nodes be silent while a node of the incident is: their heartbeats of that time are
 // removed, and lists and direct reads show older ones.
 func withoutOthersInTime(events []event.Event, x *pageIncident) []event.Event {
-	var silences []span
+	var silences [][2]float64
 	begin, last := events[0].Seen, math.Inf(-1)
 	heartbeat := func(e *event.Event) (second float64, ok bool) {
 		var at time.Time
@@ -238,21 +239,21 @@ func withoutOthersInTime(events []event.Event, x *pageIncident) []event.Event {
 		if at, ok := heartbeat(&e); ok && isOwn(&e) && at+behind > last {
 			at += behind
 			if at-last > 20 {
-				silences = append(silences, span{last + 4, at - 4})
+				silences = append(silences, [2]float64{last + 4, at - 4})
 			}
 			last = at
 		}
 	}
-	silences = append(silences, span{last + 4, math.Inf(1)})
+	silences = append(silences, [2]float64{last + 4, math.Inf(1)})
 	all := slices.Clone(events)
 	for i := range all {
 		e := &all[i]
 		at, ok := heartbeat(e)
-		j := slices.IndexFunc(silences, func(s span) bool { return s.has(at) })
-		if !ok || j < 0 || isOwn(e) || math.IsInf(silences[j].from, -1) {
+		j := slices.IndexFunc(silences, func(s [2]float64) bool { return at >= s[0] && at < s[1] })
+		if !ok || j < 0 || isOwn(e) || math.IsInf(silences[j][0], -1) {
 			continue
 		}
-		since := begin.Add(seconds(silences[j].from))
+		since := begin.Add(seconds(silences[j][0]))
 		switch o := e.Object.(type) {
 		case *event.Lease:
 			e.Object = changed(o, func(l *event.Lease) { l.RenewTime = since })

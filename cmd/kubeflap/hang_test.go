@@ -5,21 +5,22 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 )
 
 // failing returns a cluster in which a number of Services lose their only address at once, and get it back later.
-func failing(services int) *fakeCluster {
-	x := scenario{nodes: 9}
+func failing(services int) *clustertest.Cluster {
+	lines := []string{"start 9"}
 	for i := range services {
-		x.happens(0, 0, fmt.Sprintf("service solo-%d %d", i, 1+i%9))
-		x.happens(300, 0, fmt.Sprintf("unready solo-%d/1 until 340", i))
+		lines = append(lines, fmt.Sprintf("0 service solo-%d %d", i, 1+i%9), fmt.Sprintf("300 unready solo-%d/1 until 340", i))
 	}
-	return x.cluster()
+	return clustertest.Told(strings.Join(lines, "; "))
 }
 
 // hanging makes the disk and the terminal of a pipeline hang: incidents are saved to a pipe that nobody reads, and the
@@ -49,14 +50,14 @@ func hanging(t *testing.T, p *pipeline) {
 // held across a write, this test would not end.
 func TestNothingWaitsForTheDiskOrTheTerminal(t *testing.T) {
 	c := failing(200)
-	p := newPipeline(defaultSettings(), func() time.Time { return c.now }, silent)
+	p := newPipeline(defaultSettings(), func() time.Time { return c.Now }, silent)
 	hanging(t, p)
-	c.sink = p.apply
-	c.start()
-	for c.second() < 700 {
-		c.runUntil(c.second() + 0.5)
+	c.Watchers[0].Sink = p.apply
+	c.Start()
+	for c.Second() < 700 {
+		c.RunUntil(c.Second() + 0.5)
 		p.tick()
-		if int(c.second())%20 == 0 {
+		if int(c.Second())%20 == 0 {
 			gather(t, p)
 		}
 	}

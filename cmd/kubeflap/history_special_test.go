@@ -19,7 +19,7 @@ func TestListsStayShortAfterManyRestarts(t *testing.T) {
 	r.runUntil(400)
 	for i := range 30 {
 		r.restart(400 + float64(i+1)*130)
-		r.runUntil(r.cluster.second() + 100)
+		r.runUntil(r.cluster.Second() + 100)
 	}
 	x := r.only()
 	if len(x.Evidence) > 36 || x.EvidenceLeftOut == 0 || len(x.Timeline) > 96 || x.Outages != 1 {
@@ -35,14 +35,14 @@ func TestListsStayShortAfterManyRestarts(t *testing.T) {
 func TestForbiddenNodesEndNoIncident(t *testing.T) {
 	r := newRestarted(t, "start 9; 300 silent 5 until 3000")
 	r.runUntil(400)
-	r.cluster.lacks(event.KindNode, event.ReasonForbidden)
+	r.cluster.Watchers[0].Lack(event.KindNode, event.ReasonForbidden)
 	r.restart(410)
 	r.runUntil(900)
 	if x := r.only(); x.State != incident.StateOngoing {
 		t.Errorf("%s while nodes are forbidden: %s", x.State, x.Summary)
 	}
-	r.cluster.lacks(event.KindNode, "")
-	r.cluster.list(event.KindNode)
+	r.cluster.Watchers[0].Lack(event.KindNode, "")
+	r.cluster.Watchers[0].List(event.KindNode)
 	r.runUntil(3300)
 	for _, x := range r.incidents() {
 		if slices.Contains(x.Nodes, "node-5") && (x.State != incident.StateResolved || r.ends(x.ID) != 1 || x.End.Sub(storyBegin) < 50*time.Minute) {
@@ -72,13 +72,13 @@ func TestTheClockIsSetBackDuringARestart(t *testing.T) {
 			r.runUntil(x.stop)
 			r.stops = true
 			r.kill()
-			c.runUntil(x.start)
-			c.now = c.now.Add(-x.by)
+			c.RunUntil(x.start)
+			c.Now = c.Now.Add(-x.by)
 			r.begin()
-			c.watch()
+			c.Watchers[0].Start()
 			for range 1800 {
-				if c.now = c.now.Add(500 * time.Millisecond); x.by < clockSlack {
-					c.runUntil(c.second())
+				if c.Now = c.Now.Add(500 * time.Millisecond); x.by < clockSlack {
+					c.RunUntil(c.Second())
 				}
 				r.pipeline.tick()
 			}
@@ -144,12 +144,12 @@ func TestCountersBeginAtZero(t *testing.T) {
 func TestAHeadThatIsWrittenLate(t *testing.T) {
 	r := newRestarted(t, "start 9; 0 service single 5; 300 silent 5 until 2000")
 	r.runUntil(290)
-	begins := r.cluster.now
+	begins := r.cluster.Now
 	r.runUntil(400)
 	if late := r.headOf(begins); len(late.Tracker.Outages)+len(late.Incidents.Ongoing)+len(late.Tracker.Nodes.Silences) > 0 {
 		t.Errorf("at %s: %+v", begins, late)
 	}
-	if now := r.headOf(r.cluster.now); len(now.Tracker.Outages) != 1 || len(now.Incidents.Ongoing) != 1 {
+	if now := r.headOf(r.cluster.Now); len(now.Tracker.Outages) != 1 || len(now.Incidents.Ongoing) != 1 {
 		t.Errorf("later: %+v", now)
 	}
 }
@@ -160,8 +160,8 @@ func TestWhatWasSeenBeforeTheRecordingIsKnown(t *testing.T) {
 	r := newRestarted(t, "start 9; 500 silent 5 until 600; 4000 silent 6 until 4100; repeat 6 every 600;     300 slow 3 every 30 31 32")
 	c := r.cluster
 	r.runUntil(7000)
-	recommended := r.pipeline.incidents.GracePeriod(c.now).Recommended()
-	silences := len(r.pipeline.incidents.Past(c.now).Silences)
+	recommended := r.pipeline.incidents.GracePeriod(c.Now).Recommended()
+	silences := len(r.pipeline.incidents.Past(c.Now).Silences)
 	if recommended == 0 || silences < 3 {
 		t.Fatalf("recommended %s after %d silences", recommended, silences)
 	}
@@ -169,13 +169,13 @@ func TestWhatWasSeenBeforeTheRecordingIsKnown(t *testing.T) {
 	r.runUntil(7010)
 	r.restart(7020)
 	r.runUntil(7100)
-	if got := r.pipeline.incidents.GracePeriod(c.now).Recommended(); got != recommended {
+	if got := r.pipeline.incidents.GracePeriod(c.Now).Recommended(); got != recommended {
 		t.Errorf("recommended %s, want %s", got, recommended)
 	}
-	if table := r.pipeline.tracker.GraceTable(c.now); table.Since.After(storyBegin.Add(time.Minute)) || table.Rows[2].Silences.AtMost < 2 {
+	if table := r.pipeline.tracker.GraceTable(c.Now); table.Since.After(storyBegin.Add(time.Minute)) || table.Rows[2].Silences.AtMost < 2 {
 		t.Errorf("the table of grace periods begins at %s: %v", table.Since, table.Rows)
 	}
-	past := r.pipeline.incidents.Past(c.now)
+	past := r.pipeline.incidents.Past(c.Now)
 	if got := len(past.Silences); got != silences || past.Observed.Round(time.Minute) != 118*time.Minute {
 		t.Errorf("%d silences in %s, want %d", got, past.Observed, silences)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -20,7 +21,7 @@ import (
 // restarted is a kubeflap that records its events, and is killed and restarted while it watches a fake cluster.
 type restarted struct {
 	t       *testing.T
-	cluster *fakeCluster
+	cluster *clustertest.Cluster
 	dir     string
 	// size is the maximum number of incidents to keep.
 	size     int
@@ -48,7 +49,7 @@ func (r *restarted) incident(_ time.Time, n incident.Notice) { r.reported = appe
 // newRestarted returns a kubeflap that watches the cluster that the lines tell.
 func newRestarted(t *testing.T, lines string) *restarted {
 	t.Helper()
-	return startRestarted(&restarted{t: t, cluster: told(t, lines), size: 500})
+	return startRestarted(&restarted{t: t, cluster: clustertest.Told(lines), size: 500})
 }
 
 func startRestarted(r *restarted) *restarted {
@@ -56,7 +57,7 @@ func startRestarted(r *restarted) *restarted {
 		r.dir = memoryDir(r.t)
 	}
 	r.begin()
-	r.cluster.start()
+	r.cluster.Start()
 	return r
 }
 
@@ -72,10 +73,10 @@ func memoryDir(t *testing.T) string {
 
 // begin starts a process.
 func (r *restarted) begin() {
-	log, now := slog.New(slog.DiscardHandler), r.cluster.now
+	log, now := slog.New(slog.DiscardHandler), r.cluster.Now
 	settings := trackerSettings()
 	settings.incidents = r.size
-	p := newPipeline(settings, func() time.Time { return r.cluster.now }, r)
+	p := newPipeline(settings, func() time.Time { return r.cluster.Now }, r)
 	p.journal = flightrecorder.OpenJournal(r.dir, r.size, now, log)
 	runs := []func(context.Context) error{p.journal.Run}
 	if r.bytes == 0 {
@@ -95,7 +96,7 @@ func (r *restarted) begin() {
 		}
 		p.record, runs = recorder.Record, append(runs, recorder.Run)
 	}
-	r.pipeline, r.cluster.sink, r.stops = p, p.apply, false
+	r.pipeline, r.cluster.Watchers[0].Sink, r.stops = p, p.apply, false
 	r.kill = r.runs(runs)
 }
 
@@ -117,14 +118,14 @@ func (r *restarted) runs(parts []func(context.Context) error) (kill func()) {
 	r.t.Cleanup(end)
 	return func() {
 		end()
-		r.cluster.sink = func(event.Event) {}
+		r.cluster.Watchers[0].Sink = func(event.Event) {}
 		r.endRecording()
 	}
 }
 
 // endRecording ends the recording of a process. A process that is killed loses the events of its last half second.
 func (r *restarted) endRecording() {
-	for n := len(r.recorded); n > 0 && !r.stops && r.cluster.now.Sub(r.recorded[n-1].Seen) < time.Second/2; n-- {
+	for n := len(r.recorded); n > 0 && !r.stops && r.cluster.Now.Sub(r.recorded[n-1].Seen) < time.Second/2; n-- {
 		r.recorded = r.recorded[:n-1]
 	}
 	if len(r.recorded) == 0 {
@@ -149,10 +150,10 @@ func (r *restarted) replay(yield func(event.Event, error) bool) {
 
 // runUntil runs the cluster up to the given second, and ticks twice per second like pipeline.runTicker.
 func (r *restarted) runUntil(second float64) {
-	for until := storyBegin.Add(seconds(second)); r.cluster.now.Before(until); {
-		r.cluster.runUntil(min(second, r.cluster.second()+0.5))
-		if names := r.pipeline.tracker.LeasesToRead(r.cluster.now); len(names) > 0 {
-			r.cluster.readLeases(names)
+	for until := storyBegin.Add(seconds(second)); r.cluster.Now.Before(until); {
+		r.cluster.RunUntil(min(second, r.cluster.Second()+0.5))
+		if names := r.pipeline.tracker.LeasesToRead(r.cluster.Now); len(names) > 0 {
+			r.cluster.Watchers[0].ReadLeases(names)
 		}
 		r.pipeline.tick()
 		if r.bytes > 0 {
@@ -164,9 +165,9 @@ func (r *restarted) runUntil(second float64) {
 // restart kills the process and starts another one at the given second.
 func (r *restarted) restart(second float64) {
 	r.kill()
-	r.cluster.runUntil(second)
+	r.cluster.RunUntil(second)
 	r.begin()
-	r.cluster.watch()
+	r.cluster.Watchers[0].Start()
 }
 
 // headOf returns the head of a segment that begins at a time.
@@ -180,11 +181,11 @@ func (r *restarted) headOf(begins time.Time) (h head) {
 
 // beginSegment replaces the recording by a new segment: a head, and the lists of all objects.
 func (r *restarted) beginSegment() {
-	r.head, r.headAt, r.recorded = r.headOf(r.cluster.now), r.cluster.now, nil
-	watched := r.cluster.sink
-	r.cluster.sink = func(e event.Event) { r.recorded = append(r.recorded, e) }
-	r.cluster.watch()
-	r.cluster.sink = watched
+	r.head, r.headAt, r.recorded = r.headOf(r.cluster.Now), r.cluster.Now, nil
+	watched := r.cluster.Watchers[0].Sink
+	r.cluster.Watchers[0].Sink = func(e event.Event) { r.recorded = append(r.recorded, e) }
+	r.cluster.Watchers[0].Start()
+	r.cluster.Watchers[0].Sink = watched
 }
 
 func (r *restarted) incidents() []incident.Incident { return allIncidents(r.pipeline) }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
@@ -18,7 +19,7 @@ import (
 type restartStory struct {
 	// restarts are the stops, each until the next start, and the moments at which a new segment of the recording begins.
 	// If killed is set, each stop is a kill.
-	restarts []act
+	restarts []clustertest.Act
 	killed   bool
 	// looks holds the seconds at which both must show the same incidents.
 	looks []float64
@@ -34,7 +35,7 @@ type restartStory struct {
 // changes after the restart, recordings that begin in an incident, and few incidents that are kept.
 func TestRestarts(t *testing.T) {
 	for _, x := range readStories(t, "restarts") {
-		t.Run(x.name, x.run)
+		t.Run(x.Name, x.run)
 	}
 }
 
@@ -43,14 +44,14 @@ func (x *scenario) run(t *testing.T) {
 	withoutRaceDetector(t)
 	t.Parallel()
 	begin := func() *restarted {
-		return startRestarted(&restarted{t: t, cluster: x.cluster(), size: cmp.Or(x.size, 500)})
+		return startRestarted(&restarted{t: t, cluster: x.Cluster(0), size: cmp.Or(x.size, 500)})
 	}
 	truth, r := begin(), begin()
 	away, next := 0.0, 0
 	var before []incident.Incident
 	for _, at := range x.looks {
-		for ; next < len(x.restarts) && x.restarts[next].at < at; next++ {
-			if r.runUntil(x.restarts[next].at); next == 0 {
+		for ; next < len(x.restarts) && x.restarts[next].At < at; next++ {
+			if r.runUntil(x.restarts[next].At); next == 0 {
 				before = r.incidents()
 			}
 			away += r.does(x.restarts[next], x.killed)
@@ -73,19 +74,19 @@ func (x *scenario) run(t *testing.T) {
 }
 
 // does begins a new segment, or restarts kubeflap. It returns how many seconds kubeflap was away.
-func (r *restarted) does(a act, killed bool) float64 {
-	if a.verb == "segment" {
+func (r *restarted) does(a clustertest.Act, killed bool) float64 {
+	if a.Verb == "segment" {
 		r.beginSegment()
 		return 0
 	}
-	if r.stops = !killed; a.reason != "" {
+	if r.stops = !killed; a.Reason != "" {
 		r.kill()
-		if err := os.Remove(filepath.Join(r.dir, string(a.reason))); err != nil {
+		if err := os.Remove(filepath.Join(r.dir, string(a.Reason))); err != nil {
 			r.t.Fatal(err)
 		}
 	}
-	r.restart(a.until)
-	return a.until - a.at
+	r.restart(a.Until)
+	return a.Until - a.At
 }
 
 // described describes an incident in one line.
@@ -224,7 +225,7 @@ func (x *scenario) checkRestarts(r *restarted, before incident.Incident) {
 	blind := slices.DeleteFunc(after.Timeline, func(s incident.Span) bool { return s.Track != incident.TrackBlind })
 	gaps := r.pipeline.cluster().Read().Coverage.Gaps
 	for i, gap := range x.restarts {
-		if len(blind) != len(x.restarts) || blind[i].Start.Sub(storyBegin) > seconds(gap.at) || (blind[i].End.Sub(blind[i].Start)-seconds(gap.until-gap.at)).Abs() > time.Minute {
+		if len(blind) != len(x.restarts) || blind[i].Start.Sub(storyBegin) > seconds(gap.At) || (blind[i].End.Sub(blind[i].Start)-seconds(gap.Until-gap.At)).Abs() > time.Minute {
 			r.t.Errorf("blind in %v, want in %v", blind, x.restarts)
 		}
 		if len(gaps) != len(x.restarts) || gaps[i].To.IsZero() || gaps[len(gaps)-1].Reason != event.ReasonNotRunning {

@@ -93,7 +93,7 @@ func (w *storyWatcher) checkGraceTable(recommended time.Duration) {
 		return // nothing can be recommended
 	}
 	// The other silences are those with another cause, of deleted nodes, and those that are ongoing.
-	others := w.cluster.deleted
+	others := w.cluster.Deleted
 	for _, x := range p.incidents.Silences(p.now()) {
 		if x.Verdict != verdict.Node || x.Reason != verdict.Slow && x.Reason != verdict.Late || x.Last.Equal(p.now()) {
 			others += int(x.Count)

@@ -46,24 +46,24 @@ func TestReplicasServeTheSameIncidents(t *testing.T) {
 	first := newRestarted(t, "start 9; 90 silent 5 until 400; 700 silent 3 until 850; 1300 silent 5 until 1700; 2200 silent 3 until 2400; "+
 		"60 unready cart/1 until 68; 150 unready cart/1 until 158; 1000 unready cart/1 until 1008")
 	c := first.cluster
-	second := newPipeline(trackerSettings(), func() time.Time { return c.now }, silent)
+	second := newPipeline(trackerSettings(), func() time.Time { return c.Now }, silent)
 	both := func() {
 		one := first.pipeline.apply
-		c.sink = func(e event.Event) { one(e); second.apply(e) }
+		c.Watchers[0].Sink = func(e event.Event) { one(e); second.apply(e) }
 	}
 	first.runUntil(120)
-	c.sink = second.apply
-	c.watch()
+	c.Watchers[0].Sink = second.apply
+	c.Watchers[0].Start()
 	both()
 	first.runUntil(1500)
 	first.kill()
-	c.sink = second.apply
-	c.runUntil(1510)
+	c.Watchers[0].Sink = second.apply
+	c.RunUntil(1510)
 	first.begin()
-	c.watch()
+	c.Watchers[0].Start()
 	both()
-	for c.second() < 3000 {
-		first.runUntil(c.second() + 10)
+	for c.Second() < 3000 {
+		first.runUntil(c.Second() + 10)
 		second.advance()
 	}
 	theirs := second.cluster().Read().Incidents

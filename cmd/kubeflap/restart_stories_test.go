@@ -27,10 +27,10 @@ func watchedStories(t *testing.T) []scenario {
 func TestRestartsInAllStories(t *testing.T) {
 	withoutRaceDetector(t)
 	for n, x := range append(watchedStories(t), readStories(t, "weak_nodes")...) {
-		t.Run(x.name, func(t *testing.T) {
+		t.Run(x.Name, func(t *testing.T) {
 			t.Parallel()
-			end := x.expected[len(x.expected)-1].at
-			truth := startRestarted(&restarted{t: t, cluster: x.cluster(), size: 500})
+			end := x.Asks[len(x.Asks)-1].At
+			truth := startRestarted(&restarted{t: t, cluster: x.Cluster(0), size: 500})
 			truth.runUntil(end)
 			moments := few(20, 2)
 			for i := range moments {
@@ -41,7 +41,7 @@ func TestRestartsInAllStories(t *testing.T) {
 				}
 				// If the segments are small, the oldest ones are soon deleted.
 				bytes := []int64{1 << 30, 64 << 10}[(n+i/2)%2] * int64(1-i%2)
-				got := restartedOnce(t, &restarted{cluster: x.cluster(), size: 500, bytes: bytes}, stop, stop+gap, end)
+				got := restartedOnce(t, &restarted{cluster: x.Cluster(0), size: 500, bytes: bytes}, stop, stop+gap, end)
 				if bad := afterRestart(truth.incidents(), got, stop, stop+gap); bad != "" && x.unclear == "" {
 					t.Errorf("restarted from %g to %g: %s", stop, stop+gap, bad)
 				}

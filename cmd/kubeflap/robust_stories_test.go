@@ -37,7 +37,7 @@ func robustStories(t *testing.T) map[string]func(*testing.T) robustStory {
 	}
 	for _, file := range stories {
 		for _, x := range readStories(t, strings.TrimSuffix(filepath.Base(file), ".txt")) {
-			add(x.name, x.recorded)
+			add(x.Name, x.recorded)
 		}
 	}
 	reports, err := filepath.Glob("testdata/reports/*" + recordingSuffix)
@@ -64,18 +64,18 @@ func readRobust(t *testing.T, file string) robustStory {
 // recorded returns the events that a kubeflap receives in the story.
 func (x *scenario) recorded(t *testing.T) robustStory {
 	t.Helper()
-	c, s := x.cluster(), robustStory{}
-	w := &storyWatcher{t: t, cluster: c, pipeline: newPipeline(robustSettings(), func() time.Time { return c.now }, silent)}
-	c.sink = func(e event.Event) {
+	c, s := x.Cluster(0), robustStory{}
+	w := &storyWatcher{t: t, cluster: c, pipeline: newPipeline(robustSettings(), func() time.Time { return c.Now }, silent)}
+	c.Watchers[0].Sink = func(e event.Event) {
 		s.events = append(s.events, e)
 		w.pipeline.apply(e)
 	}
-	c.start()
-	for _, a := range x.acts {
-		s.frozenNodes = s.frozenNodes || a.verb == "freeze" && a.word(0) == "nodes"
+	c.Start()
+	for _, a := range x.Acts {
+		s.frozenNodes = s.frozenNodes || a.Verb == "freeze" && a.Args[0] == "nodes"
 	}
-	for _, a := range x.expected {
-		s.looks = append(s.looks, storyBegin.Add(seconds(a.at)))
+	for _, a := range x.Asks {
+		s.looks = append(s.looks, storyBegin.Add(seconds(a.At)))
 	}
 	for _, at := range x.looks {
 		s.looks = append(s.looks, storyBegin.Add(seconds(at)))

@@ -39,7 +39,7 @@ func (r *revisions) check(w *storyWatcher, all []pageIncident) {
 	for i := range all {
 		r.checkVerdict(w, &all[i])
 	}
-	r.read = w.cluster.now
+	r.read = w.cluster.Now
 }
 
 func (r *revisions) checkEntries(w *storyWatcher, x *pageIncident) {
@@ -47,7 +47,7 @@ func (r *revisions) checkEntries(w *storyWatcher, x *pageIncident) {
 	for _, entry := range x.Evidence {
 		e := pageEvidence{entry.Time, entry.Text}
 		if shown[e] {
-			w.t.Errorf("at %g: %s: twice: %s %s", w.cluster.second(), x, e.Time.Format(time.TimeOnly), e.Text)
+			w.t.Errorf("at %g: %s: twice: %s %s", w.cluster.Second(), x, e.Time.Format(time.TimeOnly), e.Text)
 		}
 		shown[e] = true
 		if !strings.HasPrefix(e.Text, "the verdict was revised") || r.entries[e] {
@@ -55,7 +55,7 @@ func (r *revisions) checkEntries(w *storyWatcher, x *pageIncident) {
 		}
 		r.entries[e] = true
 		if e.Time.Before(r.read.Add(-time.Second)) { // the page may show an event up to a second late
-			w.t.Errorf("at %g: %s: %s: this has the time %s, but was not on the page at %s", w.cluster.second(), x, e.Text, e.Time.Format(time.TimeOnly), r.read.Format(time.TimeOnly))
+			w.t.Errorf("at %g: %s: %s: this has the time %s, but was not on the page at %s", w.cluster.Second(), x, e.Text, e.Time.Format(time.TimeOnly), r.read.Format(time.TimeOnly))
 		}
 	}
 }
@@ -66,11 +66,11 @@ func (r *revisions) checkVerdict(w *storyWatcher, x *pageIncident) {
 	for _, e := range x.Evidence {
 		revised = revised || e.Time.After(before.read) && strings.HasPrefix(e.Text, "the verdict was revised from "+before.verdict+" to "+x.Verdict.String())
 	}
-	if !revised && w.cluster.now.Sub(before.read) > revisedWithin {
-		w.t.Errorf("at %g: %s: the verdict was %s at %s, and no revision since then is shown: %v", w.cluster.second(), x, before.verdict, before.read.Format(time.TimeOnly), x.Evidence)
+	if !revised && w.cluster.Now.Sub(before.read) > revisedWithin {
+		w.t.Errorf("at %g: %s: the verdict was %s at %s, and no revision since then is shown: %v", w.cluster.Second(), x, before.verdict, before.read.Format(time.TimeOnly), x.Evidence)
 		revised = true
 	}
 	if revised {
-		r.verdicts[x.ID] = shownVerdict{x.Verdict.String(), w.cluster.now}
+		r.verdicts[x.ID] = shownVerdict{x.Verdict.String(), w.cluster.Now}
 	}
 }

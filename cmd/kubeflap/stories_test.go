@@ -17,6 +17,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/recording"
@@ -27,12 +28,10 @@ import (
 
 // scenario is a sequence of events in a cluster, with kubeflap's expected output.
 type scenario struct {
-	name  string
-	nodes int
-	acts  []act
-	// expected lists the page's expected content at several times. The story ends with the last one. In between, the page
-	// must show no other verdicts than before and after.
-	expected []expectation
+	// Story has the page's expected content at several times. For each incident, it is the verdict and the nodes, or the
+	// subject if the incident is not about nodes. The story ends with the last one. In between, the page must show no other
+	// verdicts than before and after.
+	clustertest.Story
 	// open is the reason why a verdict may be undecided while the page changes. If it is empty, the verdict must not be.
 	open string
 	// evidence lists texts that the page must contain at the end, and lacks lists texts that it must not contain. over
@@ -48,50 +47,43 @@ type scenario struct {
 	restartStory
 }
 
-// expectation is the page's expected content at a second. For each incident, want contains the verdict and the nodes,
-// or the subject if the incident is not about nodes.
-type expectation struct {
-	at   float64
-	want string
-}
-
 // storyWatcher is a kubeflap that watches a fake cluster and records its events.
 type storyWatcher struct {
 	t        *testing.T
-	cluster  *fakeCluster
+	cluster  *clustertest.Cluster
 	pipeline *pipeline
 	page     http.Handler
 	file     string
 	writer   *recording.Writer
 }
 
-func newStoryWatcher(t *testing.T, c *fakeCluster) *storyWatcher {
+func newStoryWatcher(t *testing.T, c *clustertest.Cluster) *storyWatcher {
 	w := &storyWatcher{t: t, cluster: c, file: filepath.Join(t.TempDir(), "story.jsonl")}
-	w.pipeline = newPipeline(trackerSettings(), func() time.Time { return c.now }, silent)
+	w.pipeline = newPipeline(trackerSettings(), func() time.Time { return c.Now }, silent)
 	w.page = handlerOf(t, w.pipeline)
 	var err error
-	if w.writer, err = recording.Create(w.file, recording.Header{Recorded: c.now}); err != nil {
+	if w.writer, err = recording.Create(w.file, recording.Header{Recorded: c.Now}); err != nil {
 		t.Fatal(err)
 	}
-	c.sink = func(e event.Event) {
+	c.Watchers[0].Sink = func(e event.Event) {
 		if err := w.writer.Write(e); err != nil {
 			t.Fatal(err)
 		}
 		w.pipeline.apply(e)
 	}
-	c.start()
+	c.Start()
 	return w
 }
 
 // runUntil runs the cluster up to a second. It reads Leases directly whenever kubeflap would.
 func (w *storyWatcher) runUntil(second float64) {
-	for until := storyBegin.Add(seconds(second)); w.cluster.now.Before(until); {
-		w.cluster.runUntil(min(second, w.cluster.second()+0.5))
-		if w.pipeline.tracker.LeasesBehind(w.cluster.now) {
-			w.cluster.reopen()
+	for until := storyBegin.Add(seconds(second)); w.cluster.Now.Before(until); {
+		w.cluster.RunUntil(min(second, w.cluster.Second()+0.5))
+		if w.pipeline.tracker.LeasesBehind(w.cluster.Now) {
+			w.cluster.Watchers[0].Reopen()
 		}
-		if names := w.pipeline.tracker.LeasesToRead(w.cluster.now); len(names) > 0 {
-			w.cluster.readLeases(names)
+		if names := w.pipeline.tracker.LeasesToRead(w.cluster.Now); len(names) > 0 {
+			w.cluster.Watchers[0].ReadLeases(names)
 		}
 	}
 }
@@ -118,7 +110,7 @@ func shownBy(p *pipeline) (all []pageIncident) {
 	return all
 }
 
-// String formats the incident as in expectation.want.
+// String formats the incident as in a story.
 func (x *pageIncident) String() string {
 	if x.Withdrawn != "" {
 		return "withdrawn"
@@ -151,7 +143,7 @@ func (w *storyWatcher) verdictMetrics(all []pageIncident) (got, want string) {
 	}
 	for i := range all {
 		x := &all[i]
-		if x.Withdrawn != "" || x.State == "resolved" && w.cluster.now.Sub(x.End.Time) > 10*time.Minute {
+		if x.Withdrawn != "" || x.State == "resolved" && w.cluster.Now.Sub(x.End.Time) > 10*time.Minute {
 			continue
 		}
 		if x.Scope == "control_plane" || x.Scope == "node" {
@@ -181,13 +173,13 @@ func seriesText(m *dto.Metric) string {
 
 // check runs a story and checks the output at all times.
 func (x *scenario) check(t *testing.T) {
-	w := newStoryWatcher(t, x.cluster())
+	w := newStoryWatcher(t, x.Cluster(0))
 	next := 0
 	seen := revisions{verdicts: map[string]shownVerdict{}, entries: map[pageEvidence]bool{}}
-	for second := 5.0; next < len(x.expected); second += 5 {
-		for ; next < len(x.expected) && x.expected[next].at <= second; next++ {
-			w.runUntil(x.expected[next].at)
-			x.ask(w, x.expected[next])
+	for second := 5.0; next < len(x.Asks); second += 5 {
+		for ; next < len(x.Asks) && x.Asks[next].At <= second; next++ {
+			w.runUntil(x.Asks[next].At)
+			x.ask(w, x.Asks[next])
 		}
 		w.runUntil(second)
 		incidents := shownBy(w.pipeline)
@@ -199,25 +191,25 @@ func (x *scenario) check(t *testing.T) {
 	x.checkCounter(w)
 }
 
-func (x *scenario) ask(w *storyWatcher, a expectation) {
+func (x *scenario) ask(w *storyWatcher, a clustertest.Ask) {
 	incidents := w.incidents()
 	got := textOf(incidents)
-	if got != a.want {
-		w.t.Errorf("the page at %g: %q, want %q", a.at, got, a.want)
+	if got != a.Want {
+		w.t.Errorf("the page at %g: %q, want %q", a.At, got, a.Want)
 		for i := range incidents {
 			w.t.Logf("%s %s: %v", incidents[i].State, incidents[i].Summary, incidents[i].Considered)
 		}
 	}
 	if metrics, page := w.verdictMetrics(incidents); metrics != page {
-		w.t.Errorf("the metrics at %g: %q, but the page %q", a.at, metrics, page)
+		w.t.Errorf("the metrics at %g: %q, but the page %q", a.At, metrics, page)
 	}
 }
 
-// between returns the verdicts that the page may show before the expectation with the given index.
+// between returns the verdicts that the page may show before the clustertest.Ask with the given index.
 func (x *scenario) between(next int) (allowed []string) {
-	before, after := "", x.expected[min(next, len(x.expected)-1)].want
+	before, after := "", x.Asks[min(next, len(x.Asks)-1)].Want
 	if next > 0 {
-		before = x.expected[next-1].want
+		before = x.Asks[next-1].Want
 	}
 	if x.open != "" && before != after {
 		allowed = append(allowed, "undecided")
@@ -235,9 +227,9 @@ func (x *scenario) checkVerdicts(w *storyWatcher, all []pageIncident, allowed []
 		switch v := all[i].Verdict.String(); {
 		case all[i].Withdrawn != "":
 		case !slices.Contains(allowed, v):
-			w.t.Errorf("at %g: %s, want one of %q: %v", w.cluster.second(), &all[i], allowed, all[i].Considered)
+			w.t.Errorf("at %g: %s, want one of %q: %v", w.cluster.Second(), &all[i], allowed, all[i].Considered)
 		case v == "undecided" && all[i].Command == "":
-			w.t.Errorf("at %g: %s without a command that would decide", w.cluster.second(), &all[i])
+			w.t.Errorf("at %g: %s without a command that would decide", w.cluster.Second(), &all[i])
 		}
 	}
 }
@@ -329,14 +321,14 @@ func TestStories(t *testing.T) {
 	withoutRaceDetector(t)
 	stories := append(watchedStories(t), readStories(t, "watches", "starts", "broken_watches", "recommendations", "blind_spots", "weak_nodes", "jury")...)
 	for _, x := range stories {
-		t.Run(x.name, func(t *testing.T) {
+		t.Run(x.Name, func(t *testing.T) {
 			t.Parallel()
 			x.check(t)
 		})
 	}
 	for _, v := range verdict.All() {
-		comesOut := func(a expectation) bool { return strings.Contains(a.want, v.String()+" ") }
-		if !slices.ContainsFunc(stories, func(x scenario) bool { return slices.ContainsFunc(x.expected, comesOut) }) {
+		comesOut := func(a clustertest.Ask) bool { return strings.Contains(a.Want, v.String()+" ") }
+		if !slices.ContainsFunc(stories, func(x scenario) bool { return slices.ContainsFunc(x.Asks, comesOut) }) {
 			t.Errorf("no story ends in the verdict %s", v)
 		}
 	}

@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
@@ -14,7 +14,7 @@ import (
 // long as nothing arrives in the recording, nothing arrives of them either, and lists contain them.
 type unrelated struct {
 	// cluster has the Services and their pods. Its nodes only say where the pods run.
-	cluster *fakeCluster
+	cluster *clustertest.Cluster
 	// model is a healthy node of the recording, or empty. The other nodes do as it does, apart from their own flaps: nodes
 	// holds their state. silent is set while the first of them is silent.
 	model  string
@@ -33,25 +33,25 @@ func ofOthers(name string) bool { return strings.HasPrefix(name, "other-") }
 // besideUnrelated returns the events with unrelated objects. model is the name of a healthy node, or empty.
 func besideUnrelated(events []event.Event, model string, seed uint64) []event.Event {
 	begin := events[0].Seen
-	c := &fakeCluster{now: begin, random: rand.New(rand.NewPCG(seed, 3)), watching: true}
+	c := clustertest.New(seed, 3)
 	u := &unrelated{cluster: c, model: model}
-	c.sink = u.emit
+	c.Now, c.Watchers[0].Sink, c.Watchers[0].Watching = begin, u.emit, true
 	lasts := events[len(events)-1].Seen.Sub(begin).Seconds()
-	moment := func() time.Duration { return c.between(0, lasts) }
+	moment := func() time.Duration { return c.Between(0, lasts) }
 	for i := range 20 {
-		c.nodes = append(c.nodes, &fakeNode{Node: event.Node{Meta: event.Meta{Name: fmt.Sprintf("other-%d", i)}}, gone: true})
+		c.Nodes = append(c.Nodes, &clustertest.Node{Node: event.Node{Meta: event.Meta{Name: fmt.Sprintf("other-%d", i)}}, Gone: true})
 	}
 	for i := range 20 {
-		for _, p := range u.service(fmt.Sprintf("other-%d", i)).pods {
-			c.after(moment(), func() { u.flap(p) })
-			c.after(moment(), func() { u.flap(p) })
+		for _, p := range u.service(fmt.Sprintf("other-%d", i)).Pods {
+			c.After(moment(), func() { u.flap(p) })
+			c.After(moment(), func() { u.flap(p) })
 		}
 	}
 	for i := range u.nodes {
-		c.after(moment(), func() { u.complain(&u.nodes[i]) })
+		c.After(moment(), func() { u.complain(&u.nodes[i]) })
 	}
 	for _, at := range lonely(events) {
-		c.after(at.Sub(begin), u.fallSilent)
+		c.After(at.Sub(begin), u.fallSilent)
 	}
 	for _, e := range events {
 		u.runUntil(e.Seen)
@@ -65,17 +65,16 @@ func besideUnrelated(events []event.Event, model string, seed uint64) []event.Ev
 }
 
 // service adds a Deployment with 20 pods, and the objects that it needs.
-func (u *unrelated) service(name string) *fakeService {
+func (u *unrelated) service(name string) *clustertest.Service {
 	c := u.cluster
-	v := c.service(name, true)
-	c.others = append(c.others, &event.Workload{Meta: metaOf("deployment", name, name), Resource: event.KindDeployment, Replicas: 20, Selector: v.Selector, Generation: 1})
-	for _, n := range c.nodes {
-		p := v.start(c, n)
-		p.serve()
-		p.Namespace, p.Ready.LastTransitionTime = name, c.now.Add(-time.Hour).Truncate(time.Second)
+	v := c.Service(name, name, true)
+	c.Others = append(c.Others, &event.Workload{Meta: clustertest.Meta("deployment", name, name), Resource: event.KindDeployment, Replicas: 20, Selector: v.Selector, Generation: 1})
+	for _, n := range c.Nodes {
+		p := v.Start(n)
+		p.Serve()
+		p.Ready.LastTransitionTime = c.Now.Add(-time.Hour).Truncate(time.Second)
 	}
-	v.Namespace, v.slice.Namespace, v.endpoints.Namespace = name, name, name
-	v.fill()
+	v.Fill()
 	return v
 }
 
@@ -84,18 +83,18 @@ func (u *unrelated) runUntil(t time.Time) {
 	if limit := u.heartbeat.Add(12 * time.Second); limit.Before(t) {
 		t = limit
 	}
-	if t.After(u.cluster.now) {
-		u.cluster.runUntil(t.Sub(storyBegin).Seconds())
+	if t.After(u.cluster.Now) {
+		u.cluster.RunUntil(t.Sub(storyBegin).Seconds())
 	}
 }
 
 // flap makes a pod not ready for some seconds.
-func (u *unrelated) flap(p *fakePod) {
+func (u *unrelated) flap(p *clustertest.Pod) {
 	if p.Ready.Status != event.StatusTrue {
 		return
 	}
-	p.setReady(u.cluster, false, "ContainersNotReady")
-	u.cluster.after(u.cluster.between(2, 22), func() { p.setReady(u.cluster, true, "") })
+	p.SetReady(false, "ContainersNotReady")
+	u.cluster.After(u.cluster.Between(2, 22), func() { p.SetReady(true, "") })
 }
 
 // emit adds an event, if its watch works. No event is older than the last one, and no resource version can be compared with
@@ -112,9 +111,9 @@ func (u *unrelated) emit(e event.Event) {
 
 // list adds the objects to a list.
 func (u *unrelated) list(synced event.Event) {
-	for _, o := range u.cluster.objects() {
+	for _, o := range u.cluster.Objects() {
 		if o.Kind() == synced.Kind {
-			u.all = append(u.all, event.Event{Seen: synced.Seen, Kind: synced.Kind, Type: event.Listed, Object: copyObject(o)})
+			u.all = append(u.all, event.Event{Seen: synced.Seen, Kind: synced.Kind, Type: event.Listed, Object: clustertest.Copy(o)})
 		}
 	}
 }
@@ -135,8 +134,8 @@ func (u *unrelated) follow(e event.Event) {
 		return
 	}
 	for i := range u.nodes {
-		o, n := copyObject(e.Object), &u.nodes[i]
-		*o.Metadata() = metaOf(e.Kind.String(), e.Object.Metadata().Namespace, fmt.Sprintf("other-%d", i))
+		o, n := clustertest.Copy(e.Object), &u.nodes[i]
+		*o.Metadata() = clustertest.Meta(e.Kind.String(), e.Object.Metadata().Namespace, fmt.Sprintf("other-%d", i))
 		o.Metadata().ResourceVersion = e.Object.Metadata().ResourceVersion
 		switch x := o.(type) {
 		case *event.Node:
@@ -160,9 +159,9 @@ func (u *unrelated) turnNode(n *event.Node, to event.Status, reason, message str
 	if n.Name == "" {
 		return // the model was not listed yet, or there is none
 	}
-	at := u.cluster.now.Truncate(time.Second)
+	at := u.cluster.Now.Truncate(time.Second)
 	n.Ready = &event.Condition{Status: to, Reason: reason, Message: message, LastTransitionTime: at, LastHeartbeatTime: at}
-	u.cluster.sendToWatch(event.Modified, n)
+	u.cluster.Tell(event.Modified, n)
 }
 
 // complain lets a kubelet report its node as not ready for half a minute.
@@ -171,7 +170,7 @@ func (u *unrelated) complain(n *event.Node) {
 		return
 	}
 	u.turnNode(n, event.StatusFalse, "KubeletNotReady", "container runtime is down")
-	u.cluster.after(30*time.Second, func() { u.turnNode(n, event.StatusTrue, "KubeletReady", "") })
+	u.cluster.After(30*time.Second, func() { u.turnNode(n, event.StatusTrue, "KubeletReady", "") })
 }
 
 // fallSilent lets the first node send no heartbeat for 55 s, so that the node controller marks it.
@@ -181,9 +180,9 @@ func (u *unrelated) fallSilent() {
 		return
 	}
 	u.silent = true
-	u.cluster.after(44*time.Second, func() { u.turnNode(n, event.StatusUnknown, "NodeStatusUnknown", "") })
-	u.cluster.after(55*time.Second, func() { u.silent = false })
-	u.cluster.after(67*time.Second, func() { u.turnNode(n, event.StatusTrue, "KubeletReady", "") })
+	u.cluster.After(44*time.Second, func() { u.turnNode(n, event.StatusUnknown, "NodeStatusUnknown", "") })
+	u.cluster.After(55*time.Second, func() { u.silent = false })
+	u.cluster.After(67*time.Second, func() { u.turnNode(n, event.StatusTrue, "KubeletReady", "") })
 }
 
 // lonely returns two moments in which nothing else happens to heartbeats for minutes, if there are such, and if nodes are
