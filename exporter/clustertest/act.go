@@ -17,6 +17,9 @@ type Act struct {
 	Reason    event.Reason
 }
 
+// Ends reports whether the act has an end.
+func (a Act) Ends() bool { return a.Until < forever }
+
 func (a Act) span() span { return span{a.At, a.Until} }
 
 // Shift returns the act with its first argument as its verb.
@@ -27,7 +30,7 @@ func (a Act) Shift() Act {
 
 // Later returns the act at a later time.
 func (a Act) Later(seconds float64) Act {
-	if a.At += seconds; a.Until < forever {
+	if a.At += seconds; a.Ends() {
 		a.Until += seconds
 	}
 	return a
@@ -58,15 +61,15 @@ func (a Act) ints() (all []int) {
 	return all
 }
 
-// number returns the number after a word.
-func (a Act) number(word string) float64 {
+// Number returns the number after a word.
+func (a Act) Number(word string) float64 {
 	return a.rest(slices.Index(a.Args, word) + 1).numbers()[0]
 }
 
 // every returns the period that the arguments name, or the given one.
 func (a Act) every(seconds float64) time.Duration {
 	if slices.Contains(a.Args, "every") {
-		seconds = a.number("every")
+		seconds = a.Number("every")
 	}
 	return Seconds(seconds)
 }

@@ -76,7 +76,7 @@ func Parse(text string) Story {
 		switch {
 		case word == "repeat":
 			words := Act{Args: strings.Fields(rest)}
-			times, apart = words.ints()[0], words.number("every")
+			times, apart = words.ints()[0], words.Number("every")
 		case err != nil:
 			x.note(word, rest)
 		case strings.HasPrefix(line, "    "):

@@ -52,7 +52,7 @@ var nodeVerbs = map[string]verb{
 		n.cluster.At(a.Until, func() { n.KubeletVersion = "v1.31.5"; n.cluster.Tell(event.Modified, &n.Node) })
 	}),
 	// Some nodes are silent again and again, each by itself.
-	"weak": func(c *Cluster, a Act) { c.weakens(a.At, a.Until, a.ints()[0], a.number("every")) },
+	"weak": func(c *Cluster, a Act) { c.weakens(a.At, a.Until, a.ints()[0], a.Number("every")) },
 	// A node renews its Lease at these intervals.
 	"slow": func(c *Cluster, a Act) {
 		n := c.Nodes[a.ints()[0]-1]

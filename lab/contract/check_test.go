@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
 // On a healthy day, `kubeflap check` passes. It reads the recording of the day.
 func TestCheckPassesOnHealthyDays(t *testing.T) {
-	for _, x := range days() {
-		t.Run(x.seen, func(t *testing.T) {
+	for _, x := range scenes(t, "days") {
+		t.Run(x.Name, func(t *testing.T) {
 			t.Parallel()
 			out, err := exec.CommandContext(t.Context(), Root+"/bin/kubeflap", "check", "--recording="+x.recorded(t)).CombinedOutput()
 			if err != nil {
@@ -28,7 +29,7 @@ func (x *scene) recorded(t *testing.T) string {
 	c := x.begin(t)
 	c.runUntil(x.end(c))
 	file := filepath.Join(t.TempDir(), "day.jsonl.gz")
-	w := try(recording.Create(file, recording.Header{Recorded: c.zero, Kubernetes: c.version}))(t)
+	w := try(recording.Create(file, recording.Header{Recorded: c.zero, Kubernetes: c.Version}))(t)
 	for _, e := range c.replicas[0].recorded {
 		must(t, w.Write(e))
 	}
@@ -38,11 +39,7 @@ func (x *scene) recorded(t *testing.T) string {
 
 // A fault fails, even if it is one that others plan: somebody deletes the only pod of a Service.
 func TestCheckFailsIfAPodIsDeleted(t *testing.T) {
-	x := scene{happens: func(c *cluster) {
-		w := c.workload("store")
-		p := w.pods[0]
-		c.at(0, func() { c.startOn(w, c.anyNode(), nil); c.remove(w, p) })
-	}}
+	x := sceneOf(t, clustertest.Parse("0 pod store 5 until 15\n0 remove store/1"))
 	out, err := exec.CommandContext(t.Context(), Root+"/bin/kubeflap", "check", "--recording="+x.recorded(t)).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "FAILED: 1 unexpected flap ") || !strings.Contains(string(out), "shop/store: no ready address for ") {
 		t.Errorf("%v: %s", err, out)

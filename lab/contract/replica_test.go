@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
@@ -21,66 +22,70 @@ import (
 // replica is a running kubeflap.
 type replica struct {
 	name      string
-	cluster   *cluster
+	world     *world
+	watcher   *clustertest.Watcher
 	tracker   *track.Tracker
 	incidents *correlate.Log
 	collector *metrics.Collector
 	// recorded holds the events that the replica has received, as in --data.dir.
 	recorded []event.Event
-	// broken holds the resources whose watch does not work.
-	broken map[event.Kind]bool
 	// stopped is set while no process runs. A replica that is out of reach works, but Prometheus cannot scrape it.
 	stopped, outOfReach bool
-	// hung is set if the replica has lost its connections to the API server. It still serves its metrics.
-	hung bool
-	// frozen is set while the watches deliver nothing, although their connections stay open, and direct reads are refused.
-	// They deliver the events in held later.
-	frozen bool
-	held   []event.Event
 	// target holds more labels of the target.
 	target []string
 	// process holds the metrics of the process by name.
 	process map[string]float64
-	// lacks is a metric that this version does not have.
-	lacks string
-}
-
-// watch adds a kubeflap that has listed all objects.
-func (c *cluster) watch(name string) *replica {
-	r := &replica{name: name, cluster: c}
-	c.replicas = append(c.replicas, r)
-	r.begin()
-	r.list()
-	c.in(time.Second, r.tick)
-	c.in(time.Minute, r.bookmark)
-	return r
+	// hides is a metric that this version does not have.
+	hides string
 }
 
 // begin makes the replica start with an empty state.
 func (r *replica) begin() {
-	r.stopped, r.hung, r.broken = false, false, map[event.Kind]bool{}
+	r.stopped = false
 	r.process = map[string]float64{"kubeflap_build_info": 1}
 	r.tracker = track.New(track.Settings{})
 	r.incidents = correlate.New(100)
 	r.collector = metrics.NewCollector(r.tracker, r.incidents, func() time.Time {
-		r.observe(r.tracker.Advance(r.cluster.now))
-		return r.cluster.now
+		r.observe(r.tracker.Advance(r.world.Now))
+		return r.world.Now
 	})
 }
 
-// restart stops the replica. A new process starts later. With keep, it replays the events that the old one recorded.
-func (r *replica) restart(away time.Duration, keep bool) {
+// happens schedules what happens to the process. It reports whether there is a word for it.
+func (r *replica) happens(a clustertest.Act) bool {
+	at := func(second float64, do func()) bool { r.world.At(second, do); return true }
+	switch a.Verb {
+	case "stop":
+		return at(a.At, func() { r.stopped = true })
+	case "unreachable":
+		at(a.At, func() { r.outOfReach = true })
+		return at(a.Until, func() { r.outOfReach = false })
+	case "restart": // with the events that the old process recorded, or with an empty directory
+		at(a.At, r.end)
+		return at(a.Until, func() { r.restart(!slices.Contains(a.Args, "empty")) })
+	case "exposes":
+		return at(a.At, func() { r.process[a.Args[0]] = a.Number(a.Args[0]) })
+	case "hides":
+		return at(a.At, func() { r.hides = a.Args[0] })
+	}
+	return false
+}
+
+// end ends the process.
+func (r *replica) end() {
 	r.stopped = true
 	for _, k := range slices.Concat(event.Kinds(), event.OptionalKinds()) {
-		r.recorded = append(r.recorded, event.Event{Seen: r.cluster.now, Kind: k, Type: event.Down, Reason: event.ReasonNotRunning})
+		r.recorded = append(r.recorded, event.Event{Seen: r.world.Now, Kind: k, Type: event.Down, Reason: event.ReasonNotRunning})
 	}
-	r.cluster.in(away, func() {
-		r.begin()
-		if keep {
-			r.resume()
-		}
-		r.list()
-	})
+}
+
+// restart starts another process. If keep is set, it replays the recording of the one before.
+func (r *replica) restart(keep bool) {
+	r.begin()
+	if keep {
+		r.resume()
+	}
+	r.watcher.Start()
 }
 
 // resume does what kubeflap does with the recording of an earlier process.
@@ -97,64 +102,8 @@ func (r *replica) resume() {
 	r.incidents.StartCounting(last)
 }
 
-// list lists all objects, or those of some resources.
-func (r *replica) list(kinds ...event.Kind) {
-	if len(kinds) == 0 {
-		r.receive(event.Event{Seen: r.cluster.now, Kind: event.KindCluster, Type: event.Listed, Object: &event.Cluster{Version: r.cluster.version}})
-		kinds = slices.Concat(event.Kinds(), event.OptionalKinds())
-	}
-	for _, k := range kinds {
-		r.broken[k] = false
-		r.receive(event.Event{Seen: r.cluster.now, Kind: k, Type: event.Listing})
-		for _, o := range r.cluster.listed(k) {
-			r.receive(event.Event{Seen: r.cluster.now, Kind: k, Type: event.Listed, Object: o})
-		}
-		r.receive(event.Event{Seen: r.cluster.now, Kind: k, Type: event.Synced})
-	}
-}
-
-// hangs cuts the connections of the replica to the API server, so that they deliver nothing. After 90 s, kubeflap closes
-// such watches, and cannot list again.
-func (r *replica) hangs() {
-	r.hung = true
-	for _, k := range slices.Concat(event.Kinds(), event.OptionalKinds()) {
-		r.broken[k] = true
-		r.cluster.in(90*time.Second, func() { r.down(k, event.ReasonSilent) })
-	}
-}
-
-// freezes makes the watches deliver nothing for a time, and then all events at once.
-func (r *replica) freezes(d time.Duration) {
-	r.frozen = true
-	r.cluster.in(d, func() {
-		held := r.held
-		r.frozen, r.held = false, nil
-		for _, e := range held {
-			e.Seen = r.cluster.now
-			r.receive(e)
-		}
-	})
-}
-
-// breaks breaks the watches of some resources.
-func (r *replica) breaks(kinds ...event.Kind) {
-	for _, k := range kinds {
-		r.down(k, event.ReasonConnectionLost)
-	}
-}
-
-func (r *replica) down(k event.Kind, why event.Reason) {
-	r.broken[k] = false
-	r.receive(event.Event{Seen: r.cluster.now, Kind: k, Type: event.Down, Reason: why})
-	r.broken[k] = true
-}
-
 func (r *replica) receive(e event.Event) {
-	if r.stopped || r.broken[e.Kind] {
-		return
-	}
-	if r.frozen {
-		r.held = append(r.held, e)
+	if r.stopped {
 		return
 	}
 	r.recorded = append(r.recorded, e)
@@ -168,48 +117,19 @@ func (r *replica) observe(found []transition.Transition) {
 	r.incidents.Observe(found...)
 }
 
-// tick reads Leases directly if kubeflap would.
+// tick lets time pass. It reads Leases directly if kubeflap would.
 func (r *replica) tick() {
-	defer r.cluster.in(time.Second, r.tick)
+	defer r.world.After(time.Second, r.tick)
 	if r.stopped {
 		return
 	}
-	r.observe(r.tracker.Advance(r.cluster.now))
-	names := r.tracker.LeasesToRead(r.cluster.now)
-	if len(names) == 0 {
-		return
+	r.observe(r.tracker.Advance(r.world.Now))
+	if r.tracker.LeasesBehind(r.world.Now) {
+		r.watcher.Reopen()
 	}
-	r.reads(event.DirectReadStarted, nil, "")
-	switch {
-	case r.frozen:
-		r.reads(event.DirectReadAnswered, nil, event.ReasonForbidden)
-	case r.hung:
-		r.cluster.in(900*time.Millisecond, func() { r.reads(event.DirectReadUnanswered, nil, event.ReasonTimeout) })
-	case r.cluster.stalled:
-		r.cluster.in(900*time.Millisecond, func() { r.reads(event.DirectReadAnswered, nil, event.NotReady("etcd")) })
-	default:
-		for _, name := range names {
-			if n := r.cluster.nodes[name]; n != nil {
-				r.reads(event.DirectReadLease, n.lease, "")
-			}
-		}
-		r.reads(event.DirectReadAnswered, nil, "")
+	if names := r.tracker.LeasesToRead(r.world.Now); len(names) > 0 {
+		r.watcher.ReadLeases(names)
 	}
-}
-
-// reads passes a step of a direct read to the tracker.
-func (r *replica) reads(t event.Type, o event.Object, why event.Reason) {
-	e := event.Event{Seen: r.cluster.now, Kind: event.KindLease, Type: t, Object: o, Reason: why}
-	r.recorded = append(r.recorded, e)
-	r.observe(r.tracker.Apply(e))
-}
-
-// bookmark sends a bookmark to each watch. The API server does so about once a minute.
-func (r *replica) bookmark() {
-	for _, k := range slices.Concat(event.Kinds(), event.OptionalKinds()) {
-		r.receive(event.Event{Seen: r.cluster.now, Kind: k, Type: event.Bookmark})
-	}
-	r.cluster.in(time.Minute, r.bookmark)
 }
 
 // read decodes a scrape.
@@ -236,7 +156,7 @@ func (r *replica) gathered() prometheus.Gatherer {
 		return prometheus.Gatherers{}
 	}
 	byName, err := r.read()
-	families := slices.DeleteFunc(slices.Collect(maps.Values(byName)), func(f *dto.MetricFamily) bool { return f.GetName() == r.lacks })
+	families := slices.DeleteFunc(slices.Collect(maps.Values(byName)), func(f *dto.MetricFamily) bool { return f.GetName() == r.hides })
 	for name, value := range r.process {
 		families = append(families, &dto.MetricFamily{Name: &name, Metric: []*dto.Metric{{Gauge: &dto.Gauge{Value: &value}}}})
 	}

@@ -5,28 +5,27 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
 )
 
-// scene is what happens to a cluster, and which alerts fire. Times count from the moment at which the first thing
-// happens.
+// scene is a story of a cluster, as in cmd/kubeflap/testdata/stories/README.md, and which alerts fire. Times count from
+// an hour after the cluster begins. A line "0 b hang" is what happens to the replica b, which "0 replica b" adds.
 type scene struct {
-	// seen is what people see.
-	seen string
-	// nodes is the number of nodes, 6 if it is 0.
-	nodes int
-	// happens schedules what happens. A story can also be a recording.
-	happens func(*cluster)
-	file    string
-	// fires lists all alerts, one a line: "critical ServiceDown shop/web 1m-2m 10m-11m" fires at the earliest after 1 m
-	// and at the latest after 2 m, and ends between 10 and 11 m. Without the last period, the end is not checked. A line
-	// "maybe warning ServiceFlapping shop/web" permits an alert. Scrapes once a minute may delay an alert by 30 s.
-	fires string
+	clustertest.Story
+	// file is a recording of what happens. Then, the story has no acts.
+	file string
+	// fires lists all alerts: "critical ServiceDown shop/web 1m-2m 10m-11m" fires at the earliest after 1 m and at the
+	// latest after 2 m, and ends between 10 and 11 m. Without the last period, the end is not checked. Scrapes once a
+	// minute may delay an alert by 30 s. may lists permitted alerts.
+	fires, may []string
 	// pages is how often the pager is notified. news is how often somebody is told of an alert of which nobody was told
 	// before. It is not checked if it is 0.
 	pages, news int
@@ -34,8 +33,49 @@ type scene struct {
 	lasts time.Duration
 	// since is when Prometheus starts with an empty database. By default, it starts with the cluster.
 	since time.Duration
-	// faults is the number of root causes, 1 if it is 0.
+	// faults is the number of root causes.
 	faults int
+	// beside is set if the same Prometheus observes another cluster.
+	beside bool
+}
+
+// permitted are alerts that accompany others.
+var permitted = map[string][]string{
+	// Services lose addresses with a node.
+	"flap": {"warning ServiceFlapping *"},
+	// A critical alert about nodes inhibits these.
+	"lose": {"critical ControlPlaneFault -", "warning ControlPlaneFault -", "warning NodeLost *", "warning ServiceBudgetBurning *", "warning ServiceFlapping *"},
+}
+
+func sceneOf(t *testing.T, story clustertest.Story) *scene {
+	t.Helper()
+	x := &scene{Story: story, lasts: 30 * time.Minute, faults: 1}
+	duration := func(text string) time.Duration { return time.Duration(try(model.ParseDuration(text))(t)) }
+	for _, n := range story.Notes {
+		switch n.Word {
+		case "fires":
+			x.fires = append(x.fires, n.Text)
+		case "may":
+			x.may = append(append(x.may, n.Text), permitted[n.Text]...)
+		case "pages":
+			x.pages = try(strconv.Atoi(n.Text))(t)
+		case "news":
+			x.news = try(strconv.Atoi(n.Text))(t)
+		case "faults":
+			x.faults = try(strconv.Atoi(n.Text))(t)
+		case "lasts":
+			x.lasts = duration(n.Text)
+		case "since":
+			x.since = duration(n.Text)
+		case "file":
+			x.file = n.Text
+		case "beside":
+			x.beside = true
+		default:
+			t.Fatalf("%s: no line begins with %s", x.Name, n.Word)
+		}
+	}
+	return x
 }
 
 // intervals lists the usual scrape intervals.
@@ -89,7 +129,7 @@ func (x *scene) tell(t *testing.T) (all []*server) {
 		all = append(all, &server{evaluator: newEvaluator(t), interval: interval})
 	}
 	end := x.end(c)
-	for at := c.zero.Add(-c.zero.Sub(c.now).Truncate(5 * time.Second)); at.Before(end); at = at.Add(5 * time.Second) {
+	for at := c.zero.Add(-c.zero.Sub(c.Now).Truncate(5 * time.Second)); at.Before(end); at = at.Add(5 * time.Second) {
 		since, busy := at.Sub(c.zero), c.isBusy(at)
 		if x.since != 0 && since < x.since {
 			continue
@@ -111,8 +151,8 @@ func (x *scene) tell(t *testing.T) (all []*server) {
 }
 
 // end returns the time at which the story of a cluster ends.
-func (x *scene) end(c *cluster) time.Time {
-	return slices.MaxFunc(c.busy, time.Time.Compare).Add(cmp.Or(x.lasts, 30*time.Minute))
+func (x *scene) end(c *world) time.Time {
+	return slices.MaxFunc(c.busy, time.Time.Compare).Add(x.lasts)
 }
 
 func (s *server) period(busy bool) time.Duration {
@@ -122,14 +162,14 @@ func (s *server) period(busy bool) time.Duration {
 	return quietly
 }
 
-func (c *cluster) scrape(at time.Time, all []*server) {
-	for _, r := range c.replicas {
+func (w *world) scrape(at time.Time, all []*server) {
+	for _, r := range w.replicas {
 		g := r.gathered()
 		for _, s := range all {
 			s.scrape(at, g, r.name, r.target...)
 		}
 	}
-	for _, other := range c.others {
+	for _, other := range w.others {
 		other.scrape(at, all)
 	}
 }
@@ -153,18 +193,28 @@ func (s *server) evaluates(at time.Time, since time.Duration) {
 }
 
 // begin returns the cluster of the story.
-func (x *scene) begin(t *testing.T) *cluster {
+func (x *scene) begin(t *testing.T) *world {
+	t.Helper()
 	if x.file != "" {
 		return replayed(t, x.file)
 	}
-	c := populated(cmp.Or(x.nodes, 6), func(c *cluster) {
-		for i, name := range []string{"web", "cart", "search", "store", "mail"} {
-			c.deploy("shop", name, []int{3, 3, 5, 1, 2}[i])
+	w := newWorld(x.Cluster(lead.Seconds()))
+	for _, a := range slices.Concat(x.Acts, x.Others) {
+		a = a.Later(lead.Seconds())
+		if w.busyAt(a.At); a.Ends() {
+			w.busyAt(a.Until)
 		}
-		c.daemons("monitoring", "exporter")
-	})
-	x.happens(c)
-	return c
+	}
+	for _, a := range x.Others {
+		w.happens(t, a.Later(lead.Seconds()))
+	}
+	if x.beside {
+		quiet := clustertest.Parse("nodes 1")
+		other := newWorld(quiet.Cluster(0))
+		w.replicas[0].target, other.replicas[0].target = []string{"cluster", "eu"}, []string{"cluster", "us"}
+		w.others = append(w.others, other)
+	}
+	return w
 }
 
 var expectedLine = regexp.MustCompile(`^(.+?) (\d\w*)-(\d\w*)(?: (\d\w*)-(\d\w*))?$`)
@@ -172,12 +222,7 @@ var expectedLine = regexp.MustCompile(`^(.+?) (\d\w*)-(\d\w*)(?: (\d\w*)-(\d\w*)
 func (x *scene) check(t *testing.T, s *server) {
 	s.checkLabels(t)
 	fired := slices.Clone(s.alarms)
-	for line := range strings.Lines(x.fires) {
-		line = strings.TrimSpace(line)
-		if name, ok := strings.CutPrefix(line, "maybe "); ok || line == "" {
-			fired = slices.DeleteFunc(fired, func(a *alarm) bool { return a.is(name) })
-			continue
-		}
+	for _, line := range x.fires {
 		m := expectedLine.FindStringSubmatch(line)
 		if m == nil {
 			t.Fatalf("cannot read %q", line)
@@ -192,6 +237,7 @@ func (x *scene) check(t *testing.T, s *server) {
 		}
 		fired = slices.Delete(fired, i, i+1)
 	}
+	fired = slices.DeleteFunc(fired, func(a *alarm) bool { return slices.ContainsFunc(x.may, a.is) })
 	for _, a := range fired {
 		t.Errorf("unexpected %s", a)
 	}
@@ -242,7 +288,7 @@ func (x *scene) checkNotifications(t *testing.T, s *server) {
 	for _, a := range s.alarms {
 		names[a.labels.Get(labels.AlertName)] = true
 	}
-	if len(names) > 3*cmp.Or(x.faults, 1) {
+	if len(names) > 3*x.faults {
 		t.Errorf("%d alerts fire for one fault: %v", len(names), names)
 	}
 	for _, m := range notified(t, example(t), atWork, s.moments) {
