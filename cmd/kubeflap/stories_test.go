@@ -263,7 +263,7 @@ func (x *scenario) checkEnd(w *storyWatcher) {
 	var page bytes.Buffer
 	endSeen := true
 	for i := range incidents {
-		fmt.Fprintln(&page, incidents[i].Summary, incidents[i].Remedy, incidents[i].Considered, incidents[i].Evidence, incidents[i].Figures())
+		fmt.Fprintln(&page, incidents[i].Summary, incidents[i].WaitsFor, incidents[i].Remedy, incidents[i].Considered, incidents[i].Evidence, incidents[i].Figures())
 		endSeen = endSeen && !incidents[i].Numbers.LongestAtLeast
 		if x.over && incidents[i].State != "resolved" {
 			w.t.Errorf("%s is %s in the end", &incidents[i], incidents[i].State)

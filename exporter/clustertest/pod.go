@@ -68,6 +68,30 @@ func (p *Pod) mark() {
 	p.changed()
 }
 
+// exits restarts a container that exited for a reason, so that its pod is not ready: "OOMKilled 137", for example. If it
+// exits again and again, it waits.
+func (p *Pod) exits(reason string, waits bool) {
+	c := &p.Containers[0]
+	c.Restarts, c.ID, c.Started = c.Restarts+1, c.ID+"+", p.service.cluster.Now
+	c.LastReason, c.LastExitCode = "", 0
+	if reason != "-" { // as in old recordings
+		_, _ = fmt.Sscan(reason, &c.LastReason, &c.LastExitCode)
+	}
+	if waits {
+		c.State, c.Reason = "waiting", "CrashLoopBackOff"
+	}
+	p.SetReady(false, "ContainersNotReady")
+}
+
+// fails evicts a pod as a kubelet does whose node has a shortage.
+func (p *Pod) fails(message string) {
+	p.SetReady(false, "PodFailed")
+	p.service.cluster.After(10*time.Second, func() {
+		p.Phase, p.Reason, p.Message = "Failed", "Evicted", message
+		p.changed()
+	})
+}
+
 // restart restarts a container that stopped with its machine.
 func (p *Pod) restart() {
 	if !slices.Contains(p.service.Pods, p) || !p.DeletionTimestamp.IsZero() {
@@ -81,13 +105,7 @@ func (p *Pod) restart() {
 	})
 }
 
-// crash restarts a container, so that its pod is not ready.
-func (p *Pod) crash() {
-	c := &p.Containers[0]
-	c.Restarts, c.ID, c.Started = c.Restarts+1, c.ID+"+", p.service.cluster.Now
-	c.LastReason, c.LastExitCode = "Error", 137
-	p.SetReady(false, "ContainersNotReady")
-}
+func (p *Pod) crash() { p.exits("Error 137", false) }
 
 // stop deletes a pod, by an eviction if disruption is set. The pod disappears some seconds later.
 func (p *Pod) stop(disruption string) {

@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -200,9 +201,13 @@ var serviceVerbs = map[string]verb{
 		p.service.cluster.At(a.Until, p.recovers)
 	}),
 	"crash": onPods(func(p *Pod, a Act) {
-		p.service.cluster.At(a.At, p.crash)
+		p.service.cluster.At(a.At, func() { p.exits(cmp.Or(string(a.Reason), "Error 137"), a.Until == forever) })
 		p.service.cluster.At(a.Until, p.recovers)
 	}),
+	// The kubelet evicts a pod, because its node has a shortage.
+	"fail": onPodsThen(func(p *Pod, a Act) { p.fails(string(a.Reason)) }),
+	// The ReplicaSet gives up a pod.
+	"release": onPodsThen(func(p *Pod, _ Act) { p.Owner = ""; p.changed() }),
 	"gate": onPods(func(p *Pod, a Act) {
 		p.Gates = 1
 		p.service.cluster.At(a.At, func() {
@@ -212,7 +217,7 @@ var serviceVerbs = map[string]verb{
 	}),
 	"replace": onPodsThen(func(p *Pod, _ Act) { p.replace() }),
 	"stop":    onPodsThen(func(p *Pod, _ Act) { p.stop("") }),
-	"evict":   onPodsThen(func(p *Pod, a Act) { p.stop(a.word(1)) }),
+	"evict":   onPodsThen(func(p *Pod, a Act) { p.DisruptionMessage = string(a.Reason); p.stop(a.word(1)) }),
 	"relabel": onPodsThen(func(p *Pod, a Act) { p.Labels = map[string]string{"app": a.word(1)}; p.changed() }),
 	// The kubelet does not restore the readiness of a pod of a node that returns, until the end.
 	"forget": onPods(func(p *Pod, a Act) {
