@@ -32,7 +32,8 @@ type lateness struct {
 	d    time.Duration
 }
 
-func (c *Cluster) addNode() *Node {
+// AddNode adds a Ready node.
+func (c *Cluster) AddNode() *Node {
 	i := len(c.Nodes)
 	n := &Node{cluster: c, Node: event.Node{
 		Meta: Meta("node", "", nodeNamed(i+1)), KubeletVersion: c.Version, BootID: "boot-1",

@@ -138,7 +138,7 @@ func Told(lines string) *Cluster {
 func (x *Story) Cluster(later float64) *Cluster {
 	c := New(1, 2)
 	for range x.nodes {
-		c.addNode()
+		c.AddNode()
 	}
 	if x.shop {
 		c.addShop()

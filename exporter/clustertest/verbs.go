@@ -96,10 +96,14 @@ var nodeVerbs = map[string]verb{
 		n.cluster.Tell(event.Modified, &n.Node)
 	})),
 	// The kubelet of a node reports Ready=False with a message.
-	"complain": each(func(n *Node, a Act) {
-		n.cluster.At(a.At, func() { n.Ready.Message = string(a.Reason); n.setReady(event.StatusFalse, "KubeletNotReady") })
-		n.cluster.At(a.Until, func() { n.Ready.Message = ""; n.setReady(event.StatusTrue, "KubeletReady") })
-	}),
+	"complain": then(each(func(n *Node, a Act) {
+		complains := func(message string, to event.Status, reason string) {
+			n.Ready.Message = message
+			n.setReady(to, reason)
+		}
+		complains(string(a.Reason), event.StatusFalse, "KubeletNotReady")
+		n.cluster.At(a.Until, func() { complains("", event.StatusTrue, "KubeletReady") })
+	})),
 	"clock": then(func(c *Cluster, a Act) { c.Nodes[a.ints()[0]-1].clock += a.duration(1) }),
 	"mark":  then(each(func(n *Node, _ Act) { n.mark() })),
 	"turn":  then(each(func(n *Node, _ Act) { n.returns() })),

@@ -140,7 +140,7 @@ const evictedByTaint = "DeletionByTaintManager"
 
 // joins adds a node, with the pods of the DaemonSets. It becomes Ready after some seconds.
 func (c *Cluster) joins() {
-	n := c.addNode()
+	n := c.AddNode()
 	n.Ready.Status, n.Ready.Reason, n.Ready.LastTransitionTime = event.StatusFalse, "KubeletNotReady", c.Now
 	c.Tell(event.Added, &n.Node)
 	n.join()

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
@@ -16,24 +17,24 @@ import (
 // pod, and all Services are in the first namespace.
 func seriesOf(t *testing.T, nodes, services, namespaces int) int {
 	t.Helper()
-	s := newOutage(t, &strings.Builder{}, nodes)
-	in := func(namespace int, kind string, i int) event.Meta {
-		name := fmt.Sprintf("%s-%d", kind, i)
-		return event.Meta{UID: event.ParseUID(name), Namespace: fmt.Sprintf("namespace-%d", namespace), Name: name}
-	}
-	for i := range services + namespaces - 1 {
-		pod := &event.Pod{Meta: in(max(0, i-services+1), "pod", i), Phase: "Running", Labels: map[string]string{"app": "web"}, Ready: &event.Condition{Status: event.StatusTrue}}
-		s.apply(event.Added, event.KindPod, pod)
+	c := clustertest.New(1, 2)
+	for range nodes {
+		c.AddNode()
 	}
 	for i := range services {
-		s.apply(event.Added, event.KindService, &event.Service{Meta: in(0, "service", i), Type: "ClusterIP", Selector: map[string]string{"app": "web"}})
-		address := event.Address{UID: event.ParseUID(fmt.Sprintf("pod-%d", i)), IP: "10.0.0.1", Ready: true}
-		s.apply(event.Added, event.KindEndpointSlice, &event.EndpointSlice{
-			Meta: in(0, "slice", i), Service: fmt.Sprintf("service-%d", i), ManagedBy: "endpointslice-controller.k8s.io", Addresses: []event.Address{address},
+		v := c.Service("namespace-0", fmt.Sprintf("service-%d", i), true)
+		v.Start(c.Nodes[0]).Serve()
+		v.Fill()
+	}
+	for i := range namespaces - 1 {
+		c.Others = append(c.Others, &event.Pod{
+			Meta: clustertest.Meta("pod", fmt.Sprintf("namespace-%d", i+1), "pod"), Phase: "Running", Ready: &event.Condition{Status: event.StatusTrue},
 		})
 	}
+	_, collector := watched(c)
+	c.RunUntil(20)
 	page := NewPage(prometheus.NewRegistry())
-	page.Add(s.until(20).c, "")
+	page.Add(collector, "")
 	series := 0
 	for line := range strings.Lines(string(scraped(t, page, expfmt.NewFormat(expfmt.TypeTextPlain)))) {
 		if !strings.HasPrefix(line, "#") {
