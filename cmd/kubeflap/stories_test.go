@@ -319,7 +319,7 @@ func findings(r report.Report) string {
 // TestStories runs all stories.
 func TestStories(t *testing.T) {
 	withoutRaceDetector(t)
-	stories := append(watchedStories(t), readStories(t, "watches", "starts", "broken_watches", "recommendations", "blind_spots", "weak_nodes", "jury")...)
+	stories := append(watchedStories(t), readStories(t, "watches", "starts", "broken_watches", "recommendations", "blind_spots", "weak_nodes", "jury", "mirrored")...)
 	for _, x := range stories {
 		t.Run(x.Name, func(t *testing.T) {
 			t.Parallel()

@@ -118,13 +118,16 @@ func (v *Service) edit(writer, how string) {
 	v.cluster.Tell(event.Modified, &v.endpoints)
 }
 
-// write writes manual Endpoints.
-func (v *Service) write(ips ...string) {
+// write writes manual Endpoints. Of the writer -, nothing is known.
+func (v *Service) write(writer string, ips ...string) {
+	writer = strings.TrimPrefix(writer, "-")
 	v.endpoints.Addresses = byHand(ips...)
-	v.endpoints.Writer, v.endpoints.LastApplied = "kubectl-client-side-apply", true
+	v.endpoints.Writer, v.endpoints.LastApplied = writer, writer == kubectlApply
 	v.endpoints.OtherWriter = v.endpoints.Writer
 	v.cluster.Tell(event.Modified, &v.endpoints)
 }
+
+const kubectlApply = "kubectl-client-side-apply"
 
 func byHand(ips ...string) (all []event.Address) {
 	for _, ip := range ips {
@@ -136,6 +139,9 @@ func byHand(ips ...string) (all []event.Address) {
 // slice writes a slice of another writer beside those of a Service, with the addresses of pods and manual ones.
 func (c *Cluster) slice(name, service, manager string, addresses ...string) {
 	o := &event.EndpointSlice{Meta: Meta("slice", "shop", name), Service: service, ManagedBy: manager, Writer: "someone"}
+	if strings.HasSuffix(manager, ".k8s.io") {
+		o.Writer = "kube-controller-manager"
+	}
 	for _, word := range addresses {
 		if strings.Contains(word, "/") {
 			p := Act{Args: []string{word}}.pods(c)[0]

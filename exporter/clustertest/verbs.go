@@ -264,7 +264,7 @@ var serviceVerbs = map[string]verb{
 	}),
 	"publish": on(func(v *Service, _ Act) { v.changes(func(o *event.Service) { o.PublishNotReady = true }) }),
 	"manual":  func(c *Cluster, a Act) { c.Service("shop", a.word(0), a.word(1) == "selector").byHand = true },
-	"write":   on(func(v *Service, a Act) { v.write(a.Args...) }),
+	"write":   on(func(v *Service, a Act) { v.write(cmp.Or(string(a.Reason), kubectlApply), a.Args...) }),
 	"overwrite": on(func(v *Service, _ Act) {
 		v.endpoints.Addresses = nil
 		v.cluster.Tell(event.Modified, &v.endpoints)

@@ -11,7 +11,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/transition"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // tracked is a log that observes the transitions that a tracker finds in events.
@@ -295,56 +294,4 @@ func (b *tracked) checkOutages(t *testing.T, seed uint64, at float64) {
 	if outages != want || spent.Round(time.Millisecond) != wantSpent.Round(time.Millisecond) {
 		t.Errorf("seed %d: %d outages of %v, want %d of %v", seed, outages, spent, want, wantSpent)
 	}
-}
-
-func keptBy(writer string, o *event.Endpoints) *event.Endpoints { o.Writer = writer; return o }
-
-// mirror returns the slice that the mirroring controller creates from Endpoints.
-func mirror(o *event.Endpoints) *event.EndpointSlice {
-	return &event.EndpointSlice{
-		Meta: event.Meta{UID: event.ParseUID("slice/mirror"), Namespace: "shop", Name: "web-mirror"}, Service: o.Name,
-		ManagedBy: "endpointslicemirroring-controller.k8s.io", Writer: "kube-controller-manager", Addresses: o.Addresses,
-	}
-}
-
-// TestTheOnlyWriterOfAServiceWithoutASelectorMayTakeAnAddressAway covers an operator that fails over a database, and an
-// API server that leaves default/kubernetes.
-func TestTheOnlyWriterOfAServiceWithoutASelectorMayTakeAnAddressAway(t *testing.T) {
-	for _, c := range []struct {
-		name, then string
-		left       []string
-		want       int
-	}{
-		{"one of two", "Patroni", []string{"192.0.2.1"}, 0},
-		{"replaced", "Patroni", []string{"192.0.2.3"}, 0},
-		{"all", "Patroni", nil, 1},
-		{"by another writer", "kubectl-edit", []string{"192.0.2.1"}, 1},
-		{"by an unknown writer", "", []string{"192.0.2.1"}, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			before, after := keptBy("Patroni", manualEndpoints("192.0.2.1", "192.0.2.2")), keptBy(c.then, manualEndpoints(c.left...))
-			b := newTracked(grace40).starts(aService("web", "s1", false), before, mirror(before))
-			b.at(10).is(event.Modified, after, mirror(after))
-			all := b.asOf(400)
-			equal(t, "incidents", len(all), c.want)
-			if c.want > 0 {
-				equal(t, "verdict", all[0].Verdict, verdict.ForeignWriter)
-			}
-		})
-	}
-}
-
-func TestWritersThatUndoEachOtherAreForeignWriters(t *testing.T) {
-	first := keptBy("helm", manualEndpoints("192.0.2.1"))
-	b := newTracked(grace40).starts(aService("web", "s1", false), first, mirror(first))
-	for i, writer := range []string{"operator", "helm", "operator", "helm"} {
-		o := keptBy(writer, manualEndpoints("192.0.2.1", "192.0.2.2"))
-		o.Addresses = o.Addresses[:2-i%2]
-		b.at(10*float64(i+1)).is(event.Modified, o, mirror(o))
-	}
-	x := b.asOf(100)[0]
-	equal(t, "verdict", x.Verdict, verdict.ForeignWriter)
-	equal(t, "lost", x.Services[0].Lost, 2)
-	equal(t, "state", x.State, incident.StateRecovered)
-	equal(t, "later", b.asOf(200)[0].State, incident.StateResolved)
 }
