@@ -18,7 +18,7 @@ func gaps() []float64 { return []float64{3, 20, 75, 240, 590} }
 // that is open.
 func watchedStories(t *testing.T) []scenario {
 	t.Helper()
-	return readStories(t, "heartbeats", "control_plane", "departures", "recreated", "machines_gone", "services", "writers", "advice", "clocks")
+	return readStories(t, "heartbeats", "control_plane", "departures", "recreated", "machines_gone", "services", "writers", "mirrored", "advice", "clocks")
 }
 
 // TestRestartsInAllStories restarts kubeflap at many moments of each story: in turn, it is killed, and it stops and has a

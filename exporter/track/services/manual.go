@@ -46,13 +46,16 @@ func (s *service) endpoints() *source {
 // and slices separately. This way, it also detects Endpoints that are emptied and rewritten before the mirroring controller
 // runs.
 func (q *facts) countManual(u *update, h *source, w *written) {
-	had := h.manual > 0
-	if h.count(w); h.kind == event.KindEndpoints && !had && h.manual > 0 {
+	had := h.manual
+	if h.count(w); h.kind == event.KindEndpoints && had == 0 && h.manual > 0 {
 		h.appeared = u.version
 	}
 	if h.keeper == mirror && q.watches.IsSynced(event.KindEndpoints) {
-		h.manual = 0 // these addresses are counted in the Endpoints object
-		u.before.manual = u.tally(h.kind).manual
+		h.manual = 0 // these addresses are counted in the Endpoints object, also if they were counted here before its list
+		u.before.manual -= min(had, u.before.manual)
+		if relist := u.service.relist; relist != nil {
+			relist.before.manual -= min(had, relist.before.manual) // an interrupted list can have begun before they were counted
+		}
 	}
 	q.compare(u, h.kind, h.kind == event.KindEndpoints || h.keeper == mirror)
 }
