@@ -1,8 +1,8 @@
 package pods
 
 import (
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -78,12 +78,13 @@ func (x *namespaces) leave(p *Pod, t time.Time) {
 // Namespaces appends namespaces to the given slice, sorted by name, and returns the extended slice. It includes each namespace
 // that has pods, or had pods in the last hour.
 func (x *Pods) Namespaces(into []Namespace) []Namespace {
-	onLost := x.readyOnLost()
-	for _, name := range slices.Sorted(maps.Keys(x.byName)) {
-		is := x.byName[name].Namespace
+	onLost, begin := x.readyOnLost(), len(into)
+	for name, known := range x.byName {
+		is := known.Namespace
 		is.UnreadyAfterRecovery, is.ReadyOnLostNode = x.notRestored(name), onLost[name]
 		into = append(into, is)
 	}
+	slices.SortFunc(into[begin:], func(a, b Namespace) int { return strings.Compare(a.Name, b.Name) })
 	return into
 }
 
