@@ -91,8 +91,9 @@ func distinct(all []address) []address {
 }
 
 // replace replaces an object's addresses, and returns the changes. The changes are sorted by ID. If the object has the
-// same addresses as before, in the same places, as in almost all updates, they are in the order of the object.
-func (h *source) replace(held []event.Address) (all []changed) {
+// same addresses as before, in the same places, as in almost all updates, they are in the order of the object. Of an object
+// that is not read, it returns no changes.
+func (h *source) replace(held []event.Address, read event.Kind) (all []changed) {
 	if h.isUnmoved(held) {
 		for i := range h.entries {
 			e := &h.entries[i]
@@ -103,6 +104,10 @@ func (h *source) replace(held []event.Address) (all []changed) {
 			e.foreign = h.isForeign(&held[i])
 		}
 		return all
+	}
+	if h.kind != read {
+		h.hold(held)
+		return nil
 	}
 	return compare(distinct(slices.Clone(h.entries)), h.hold(held))
 }
@@ -170,7 +175,7 @@ func order(a, b event.UID) int { return bytes.Compare(a[:], b[:]) }
 
 // replace replaces the addresses of one of a Service's objects. It returns the changes of the Service's addresses.
 func (s *service) replace(h *source, held []event.Address, read event.Kind) (all []changed) {
-	found := h.replace(held)
+	found := h.replace(held, read)
 	if h.kind != read {
 		return nil
 	}

@@ -55,7 +55,7 @@ func (x *Services) apply(e event.Event, w written) {
 	x.place(h)
 	if h.service == nil {
 		x.see(h, e, &w)
-		h.replace(w.addresses)
+		h.replace(w.addresses, x.readFrom)
 		h.count(&w)
 		return
 	}
