@@ -114,14 +114,27 @@ func (c *checker) judge(p program) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if c.cluster.namespace != "" { // needs no permission for nodes and Leases
-		answer.Coverage.NotWatched = slices.DeleteFunc(answer.Coverage.NotWatched, func(x api.NotWatched) bool { return x.Reason == string(event.ReasonForbidden) })
+	if c.cluster.namespace != "" {
+		excuseNodes(&answer.Coverage)
 	}
 	result := check.Judge(answer, c.between.from, c.between.to, &allowed)
 	if c.status == 0 && !result.Passed() {
 		c.status = flapped
 	}
 	return c.status, c.report(p, result)
+}
+
+// excuseNodes removes nodes and Leases from what is not watched, if kubeflap may not watch them. With --namespace, it needs
+// no permission for them.
+func excuseNodes(c *api.Coverage) {
+	excused := func(resource, reason string) bool {
+		return reason == string(event.ReasonForbidden) && (resource == event.KindNode.String() || resource == event.KindLease.String())
+	}
+	c.NotWatched = slices.DeleteFunc(c.NotWatched, func(x api.NotWatched) bool { return excused(x.Resource, x.Reason) })
+	for i := range c.Gaps {
+		g := &c.Gaps[i]
+		g.Resources = slices.DeleteFunc(slices.Clone(g.Resources), func(resource string) bool { return excused(resource, g.Reason) })
+	}
 }
 
 // wait waits for the duration of --for or until the command ends.

@@ -6,6 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/check"
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/web"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 func TestCheckFailsOnEachRecordedIncident(t *testing.T) {
@@ -50,6 +57,26 @@ func TestCheckAccepts(t *testing.T) {
 		args := append([]string{"check", "--recording", incidentsDir + x.recording + ".jsonl.gz"}, strings.Fields(x.args)...)
 		if status, out, errOut := kubeflap(t, args...); status != x.status {
 			t.Errorf("%s: status %d, want %d: %s%s", name, status, x.status, out, errOut)
+		}
+	}
+}
+
+func TestCheckOfANamespaceNeedsNoPermissionForNodes(t *testing.T) {
+	for forbidden, want := range map[event.Kind]time.Duration{event.KindLease: 0, event.KindPod: time.Hour} {
+		c := clustertest.Told("start 3")
+		p := newPipeline(defaultSettings(), func() time.Time { return c.Now }, silent)
+		c.Watchers[0].Sink = p.apply
+		c.Start()
+		c.RunUntil(100)
+		p.apply(event.Event{Seen: c.Now, Kind: event.KindNode, Type: event.Down, Reason: event.ReasonForbidden})
+		p.apply(event.Event{Seen: c.Now, Kind: forbidden, Type: event.Down, Reason: event.ReasonForbidden})
+		from := c.Now
+		c.Now = from.Add(time.Hour)
+		p.tick()
+		answer := web.Answer([]web.Cluster{p.cluster()}, &api.Query{})
+		excuseNodes(&answer.Coverage)
+		if blind := check.Judge(&answer, from, c.Now, &check.Allowances{}).Blind; blind != want {
+			t.Errorf("blind for %s without permission for nodes and %s, want %s", blind, forbidden, want)
 		}
 	}
 }
