@@ -4,6 +4,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -65,11 +66,12 @@ func (g GracePeriod) Unsafe() bool { return g.Period > 0 && g.Period < g.Shortes
 // LateThreshold returns the interval above which a heartbeat is late. It is half the grace period, but at least
 // Undisturbed.
 func (g GracePeriod) LateThreshold() time.Duration {
-	period := g.Period
-	if period == 0 {
-		period = controlplane.DefaultGracePeriod
-	}
-	return max(period/2, g.Undisturbed())
+	return max(g.OrDefault()/2, g.Undisturbed())
+}
+
+// OrDefault returns the grace period, or the default of Kubernetes if it is unknown.
+func (g GracePeriod) OrDefault() time.Duration {
+	return cmp.Or(g.Period, controlplane.DefaultGracePeriod)
 }
 
 // Recommended returns the grace period to set. It returns 0 if the current grace period is suitable or unknown, or if

@@ -1,12 +1,10 @@
 package silence
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -57,7 +55,7 @@ func (h *Store) Learn(x transition.GracePeriodKnown) {
 // CommonCauseWindow returns the maximum time between two node losses that may have a common cause. This is the grace
 // period, because heartbeats of different nodes are spread over a shorter time.
 func (h *Store) CommonCauseWindow() time.Duration {
-	return cmp.Or(h.Settings.Period, controlplane.DefaultGracePeriod)
+	return h.Settings.OrDefault()
 }
 
 // Add adds a silence. It removes silences that began more than 24 hours before the newest one and are not ongoing. If more
