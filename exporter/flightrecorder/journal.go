@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -223,7 +224,12 @@ func store(path string, text []byte, whole bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(text)
+	end, err := file.Seek(0, io.SeekEnd)
+	if err == nil {
+		if _, err = file.Write(text); err != nil {
+			_ = file.Truncate(end) // otherwise, the next line would continue the partial one
+		}
+	}
 	err = cmp.Or(err, file.Sync(), file.Close())
 	if err == nil && whole {
 		err = os.Rename(to, path)

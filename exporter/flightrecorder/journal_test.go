@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -275,4 +276,37 @@ func TestRunTriesAgain(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestAFullDiskDamagesNoIncident lets only a part of an incident into the file, as a full disk does.
+func TestAFullDiskDamagesNoIncident(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, ended(1))
+	info, err := os.Stat(filepath.Join(dir, incidentsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	var unlimited syscall.Rlimit
+	limit := func(r *syscall.Rlimit) {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &unlimited); err != nil {
+		t.Fatal(err)
+	}
+	j, _ := open(t, dir, 500)
+	j.Add(ended(2))
+	limit(&syscall.Rlimit{Cur: uint64(info.Size()) + 10, Max: unlimited.Max})
+	failure := j.write()
+	if limit(&unlimited); failure == nil {
+		t.Error("the disk was not full")
+	}
+	if err := j.write(); err != nil {
+		t.Fatal(err)
+	}
+	if again, log := open(t, dir, 500); log != "" || !reflect.DeepEqual(incidents(again), []string{"1", "2"}) {
+		t.Errorf("read %v, log %s", incidents(again), log)
+	}
 }
