@@ -68,7 +68,7 @@ func changedObject(base event.Object, words []string, now string) event.Object {
 	var addresses []event.Address
 	for _, word := range words {
 		if strings.Contains(word, "=") {
-			assign(o, strings.Replace(word, "=now", now, 1))
+			assign(o, strings.ReplaceAll(strings.Replace(word, "=now", now, 1), "␣", " "))
 		} else {
 			addresses = append(addresses, addressFrom(word, len(addresses)))
 		}
