@@ -1,6 +1,8 @@
 package track
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -115,4 +117,24 @@ func TestImageChangesRightAfterTheStart(t *testing.T) {
 	s.at(1.1).modified(aPod("web-1", ready, container("x:2")), aPod("web-2", ready, container("x:2")))
 	s.at(2).modified(slice("web", "web", "web-2"))
 	equal(t, "stale re-adds", count[transition.ConsumerMistake](s), 1)
+}
+
+// TestRevisionsAreForgotten rolls out one revision after the other, day after day. Beside a pod that stays, the tracker must
+// not hold more memory afterwards.
+func TestRevisionsAreForgotten(t *testing.T) {
+	const rollouts = 20000
+	s, before := newStory(t, grace40).starts(aPod("stays", ready)), uint64(0)
+	for i := range 2 * rollouts {
+		if i == rollouts {
+			before = heapInUse()
+		}
+		p := aPod(fmt.Sprintf("web-%d-x", i), ready, running("app:1", 0))
+		p.Owner, p.Labels = fmt.Sprintf("ReplicaSet/web-%d", i), map[string]string{"pod-template-hash": fmt.Sprint(i)}
+		s.at(float64(600 * i)).added(p).at(float64(600*i + 300)).deleted(p)
+		s.found = nil
+	}
+	if more := int64(heapInUse() - before); more > 8*rollouts {
+		t.Errorf("%d bytes more after %d revisions", more, rollouts)
+	}
+	runtime.KeepAlive(s)
 }
