@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,10 +88,15 @@ func (a Act) last() string { return a.Args[len(a.Args)-1] }
 // duration returns an argument, such as -1h.
 func (a Act) duration(i int) time.Duration {
 	d, err := time.ParseDuration(a.word(i))
-	if err != nil {
-		panic(err)
-	}
+	a.expect(err)
 	return d
+}
+
+// expect ends the test if an argument is wrong, and names the line of the story.
+func (a Act) expect(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("wrong line of a story: %g %s %s: %v", a.At, a.Verb, strings.Join(a.Args, " "), err))
+	}
 }
 
 // kinds returns the resources that the arguments name.
@@ -100,9 +106,7 @@ func (a Act) kinds() (all []event.Kind) {
 			return allKinds()
 		}
 		var k event.Kind
-		if err := k.UnmarshalText([]byte(word)); err != nil {
-			panic(err)
-		}
+		a.expect(k.UnmarshalText([]byte(word)))
 		all = append(all, k)
 	}
 	return all
@@ -116,8 +120,6 @@ func (a Act) pods(c *Cluster) []*Pod {
 		return slices.Clone(all)
 	}
 	i, err := strconv.Atoi(number)
-	if err != nil {
-		panic(err)
-	}
+	a.expect(err)
 	return all[i-1 : i : i]
 }

@@ -8,7 +8,7 @@ import (
 
 // The scenes of each file are read and run. In days.txt, nothing may fire. The situations are those in which earlier
 // rules were wrong. In the blind spots, kubeflap cannot see everything, or what it sees can be mistaken. The posts are the
-// incidents of the demo, each of which notifies once.
+// incidents of the demo. Each of them notifies once.
 func TestScenes(t *testing.T) {
 	for _, file := range []string{"alerts", "situations", "blind_spots", "days", "posts"} {
 		for _, x := range scenes(t, file) {
