@@ -21,7 +21,7 @@ func metricsHandler(page *metrics.Page, logger *slog.Logger) (http.Handler, erro
 	if err != nil {
 		return nil, fmt.Errorf("set up compression: %w", err)
 	}
-	return compress(scrapeHandler(page, logger)), nil
+	return withoutCollections(compress(scrapeHandler(page, logger))), nil
 }
 
 func scrapeHandler(page *metrics.Page, logger *slog.Logger) http.HandlerFunc {

@@ -46,7 +46,7 @@ func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	for i := range pages.Clusters {
 		pages.Clusters[i].downloads = pages.Recordings != nil
 	}
-	scrapes, err := metricsHandler(pages.Metrics, logger)
+	metricsPage, err := metricsHandler(pages.Metrics, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 		mux.Handle("GET "+RecordingPath, limitConcurrency(make(chan struct{}, maxDownloads), pages.Recordings))
 	}
 	mux.Handle("GET /", landing)
-	mux.Handle("GET /metrics", limitConcurrency(make(chan struct{}, maxScrapes), scrapes))
+	mux.Handle("GET /metrics", limitConcurrency(make(chan struct{}, maxScrapes), metricsPage))
 	mux.Handle("GET /-/", Probes(pages.Unready))
 	if pages.Profiles {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
