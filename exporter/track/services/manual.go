@@ -53,8 +53,9 @@ func (q *facts) countManual(u *update, h *source, w *written) {
 	if h.keeper == mirror && q.watches.IsSynced(event.KindEndpoints) {
 		h.manual = 0 // these addresses are counted in the Endpoints object, also if they were counted here before its list
 		u.before.manual -= min(had, u.before.manual)
-		if relist := u.service.relist; relist != nil {
-			relist.before.manual -= min(had, relist.before.manual) // an interrupted list can have begun before they were counted
+		if relist := u.service.relist; relist != nil { // an interrupted list can have begun before they were counted
+			relist.before.manual -= min(h.relisted, relist.before.manual)
+			h.relisted = 0
 		}
 	}
 	q.compare(u, h.kind, h.kind == event.KindEndpoints || h.keeper == mirror)

@@ -168,6 +168,9 @@ func (x *Services) remember(u *update) {
 	if s.relist == nil {
 		s.relist = &update{service: s, before: u.before, readyBefore: u.readyBefore, listBefore: s.addresses(x.readFrom)}
 		x.relists = append(x.relists, s.relist)
+		for _, h := range s.sources {
+			h.relisted = h.manual
+		}
 	}
 	s.relist.vanished = s.relist.vanished || u.vanished
 }

@@ -52,6 +52,8 @@ type source struct {
 	// `manual` counts the addresses without a targetRef, and `managed` counts the addresses with a targetRef. Only
 	// controllers write a targetRef.
 	manual, managed int32
+	// relisted is the value of `manual` when the Service's relist began.
+	relisted int32
 	// appeared is the resourceVersion at which manually managed addresses appeared in Endpoints.
 	appeared string
 	// `own` contains the addresses that were in the Endpoints object before a foreign writer changed it. The value is
