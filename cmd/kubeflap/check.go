@@ -125,15 +125,22 @@ func (c *checker) judge(p program) (status int, err error) {
 }
 
 // excuseNodes removes nodes and Leases from what is not watched, if kubeflap may not watch them. With --namespace, it needs
-// no permission for them.
+// no permission for them. A gap has the reason of the first failure, and NotWatched has that of the last one, so one of both
+// is enough while the gap is ongoing.
 func excuseNodes(c *api.Coverage) {
-	excused := func(resource, reason string) bool {
-		return reason == string(event.ReasonForbidden) && (resource == event.KindNode.String() || resource == event.KindLease.String())
-	}
-	c.NotWatched = slices.DeleteFunc(c.NotWatched, func(x api.NotWatched) bool { return excused(x.Resource, x.Reason) })
-	for i := range c.Gaps {
-		g := &c.Gaps[i]
-		g.Resources = slices.DeleteFunc(slices.Clone(g.Resources), func(resource string) bool { return excused(resource, g.Reason) })
+	isForbidden := func(reason string) bool { return reason == string(event.ReasonForbidden) }
+	for _, k := range []event.Kind{event.KindNode, event.KindLease} {
+		resource := k.String()
+		isExcused := slices.ContainsFunc(c.NotWatched, func(x api.NotWatched) bool { return x.Resource == resource && isForbidden(x.Reason) }) ||
+			slices.ContainsFunc(c.Gaps, func(g api.Gap) bool {
+				return g.To.IsZero() && isForbidden(g.Reason) && slices.Contains(g.Resources, resource)
+			})
+		c.NotWatched = slices.DeleteFunc(c.NotWatched, func(x api.NotWatched) bool { return isExcused && x.Resource == resource })
+		for i := range c.Gaps {
+			if g := &c.Gaps[i]; isForbidden(g.Reason) || isExcused && g.To.IsZero() {
+				g.Resources = slices.DeleteFunc(slices.Clone(g.Resources), func(x string) bool { return x == resource })
+			}
+		}
 	}
 }
 

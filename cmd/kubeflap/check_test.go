@@ -62,21 +62,35 @@ func TestCheckAccepts(t *testing.T) {
 }
 
 func TestCheckOfANamespaceNeedsNoPermissionForNodes(t *testing.T) {
-	for forbidden, want := range map[event.Kind]time.Duration{event.KindLease: 0, event.KindPod: time.Hour} {
+	const forbidden, timeout = event.ReasonForbidden, event.ReasonTimeout
+	for _, x := range []struct {
+		name    string
+		kind    event.Kind
+		reasons []event.Reason
+		want    time.Duration
+	}{
+		{"nodes", event.KindNode, []event.Reason{forbidden}, 0},
+		{"Leases", event.KindLease, []event.Reason{forbidden}, 0},
+		{"nodes, after a timeout", event.KindNode, []event.Reason{timeout, forbidden}, 0},
+		{"nodes, before a timeout", event.KindNode, []event.Reason{forbidden, timeout}, 0},
+		{"pods", event.KindPod, []event.Reason{forbidden}, time.Hour},
+		{"no resource, but nodes time out", event.KindNode, []event.Reason{timeout}, time.Hour},
+	} {
 		c := clustertest.Told("start 3")
 		p := newPipeline(defaultSettings(), func() time.Time { return c.Now }, silent)
 		c.Watchers[0].Sink = p.apply
 		c.Start()
 		c.RunUntil(100)
-		p.apply(event.Event{Seen: c.Now, Kind: event.KindNode, Type: event.Down, Reason: event.ReasonForbidden})
-		p.apply(event.Event{Seen: c.Now, Kind: forbidden, Type: event.Down, Reason: event.ReasonForbidden})
 		from := c.Now
+		for _, reason := range x.reasons {
+			p.apply(event.Event{Seen: c.Now, Kind: x.kind, Type: event.Down, Reason: reason})
+		}
 		c.Now = from.Add(time.Hour)
 		p.tick()
 		answer := web.Answer([]web.Cluster{p.cluster()}, &api.Query{})
 		excuseNodes(&answer.Coverage)
-		if blind := check.Judge(&answer, from, c.Now, &check.Allowances{}).Blind; blind != want {
-			t.Errorf("blind for %s without permission for nodes and %s, want %s", blind, forbidden, want)
+		if blind := check.Judge(&answer, from, c.Now, &check.Allowances{}).Blind; blind != x.want {
+			t.Errorf("blind for %s without permission for %s, want %s", blind, x.name, x.want)
 		}
 	}
 }
