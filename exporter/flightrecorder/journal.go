@@ -209,7 +209,7 @@ func (j *Journal) write() error {
 	return nil
 }
 
-// store writes text to a file and waits for the disk. It replaces the file if whole is set. Otherwise, it appends to the
+// store writes text to a file. It replaces the file if whole is set. Otherwise, it appends to the
 // file. It opens the file each time, because somebody may have deleted it.
 func store(path string, text []byte, whole bool) error {
 	to, mode := path, os.O_APPEND
@@ -224,15 +224,24 @@ func store(path string, text []byte, whole bool) error {
 	if err != nil {
 		return err
 	}
-	end, err := file.Seek(0, io.SeekEnd)
-	if err == nil {
-		if _, err = file.Write(text); err != nil {
-			_ = file.Truncate(end) // otherwise, the next line would continue the partial one
-		}
-	}
-	err = cmp.Or(err, file.Sync(), file.Close())
+	err = appendTo(file, text)
+	err = cmp.Or(err, file.Close())
 	if err == nil && whole {
 		err = os.Rename(to, path)
+	}
+	return err
+}
+
+// appendTo appends text to a file and waits for the disk. If that fails, it leaves no part of the text, because the next line
+// would continue a partial one, and lines that are already in the file would be repeated.
+func appendTo(file *os.File, text []byte) error {
+	end, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = cmp.Or(err, file.Sync()); err != nil {
+		_ = file.Truncate(end)
 	}
 	return err
 }
