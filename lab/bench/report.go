@@ -69,9 +69,13 @@ type target struct {
 	from  int
 }
 
-// targets returns the targets for kubeflap.
-func targets() (all []target) {
+// targets returns the targets for kubeflap in a cluster with a number of nodes.
+func targets(nodes int) (all []target) {
 	const fifth, medium, large = 0.2, 1000, 5000
+	perEvent := 0.3
+	if nodes >= large {
+		perEvent = 0.6
+	}
 	relative := func(f Figure, to string, limit float64, from int) {
 		all = append(all, target{string(f), fmt.Sprintf(" times that of `%s`", to), func(m map[string]Figures) float64 { return share(m[Kubeflap][f], m[to][f]) }, limit, ratio, from})
 	}
@@ -82,7 +86,7 @@ func targets() (all []target) {
 	relative(PeakMemory, Peer, fifth, medium)
 	relative(RestMemory, Floor, 1.3, medium)
 	relative(SyncedCPU, Floor, 0.5, medium)
-	relative(EventCPU, Floor, 0.3, medium)
+	relative(EventCPU, Floor, perEvent, medium)
 	for _, figure := range []Figure{Series, Scraped, ScrapedBytes} {
 		relative(figure, Peer, fifth, 0)
 	}
@@ -107,7 +111,7 @@ func share(value, base float64) float64 {
 func (r Result) targets(medians map[string]Figures) string {
 	var missed []string
 	total := 0
-	for _, x := range targets() {
+	for _, x := range targets(r.Size.Nodes) {
 		value := x.value(medians)
 		if math.IsNaN(value) || r.Size.Nodes < x.from {
 			continue

@@ -63,14 +63,18 @@ type Last struct {
 // Reset holds the times of the last resets, while the Service had a selector and while it had none.
 type Reset struct{ WithSelector, Selectorless time.Time }
 
-// ReadyOn returns the number of ready addresses on a node, which can be a second old: when a control plane recovers, this
-// is asked for all nodes. It includes the addresses that are not ready because the node turned Unknown. It omits
-// addresses that stay ready when their pod is not ready.
+// readyFor is the time for which the result of ReadyOn is kept.
+const readyFor = 10 * time.Second
+
+// ReadyOn returns the number of ready addresses on a node, which can be ten seconds old: while a control plane is slow or
+// recovers, this is asked for all nodes within one heartbeat interval. It includes the addresses that are not ready because
+// the node turned Unknown. It omits addresses that stay ready when their pod is not ready.
 func (x *Services) ReadyOn(node string) int {
-	if now := x.watches.Now(); now.Sub(x.readyAt) >= time.Second {
+	if now := x.watches.Now(); now.Sub(x.readyAt) >= readyFor {
 		x.readyAt, x.readyOn = now, map[string]int{}
 		for _, s := range x.all {
-			for _, a := range s.addresses(x.readFrom) {
+			x.compared = s.appendAddresses(x.compared[:0], x.readFrom)
+			for _, a := range x.compared {
 				if p := x.pods.Find(a.id); p != nil && !s.publish && (a.state == ready || x.pods.Cause(p) == cause.NodeHeartbeatLost) {
 					x.readyOn[x.pods.Node(p)]++
 				}

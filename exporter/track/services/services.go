@@ -27,7 +27,7 @@ type facts struct {
 	readFrom event.Kind
 	// `known` holds the managers that the operator configured.
 	known []string
-	// `compared` and comparedWith hold the addresses of compareSources. The memory is reused.
+	// `compared` and comparedWith hold the addresses of compareSources and ReadyOn. The memory is reused.
 	compared, comparedWith []address
 }
 
