@@ -1,6 +1,7 @@
 package flightrecorder_test
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
@@ -94,6 +97,37 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 		}
 		if checked < 1000/every {
 			t.Errorf("checked %d moments: too little is kept", checked)
+		}
+	})
+}
+
+// TestAListThatCannotBeWrittenIsTheLast begins to record when another process ends. As on a full disk, the first object of a
+// list cannot be written, because it has no name. The API server then need not send the other lists.
+func TestAListThatCannotBeWrittenIsTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, lists := settings(t), 0
+		s.List = func(_ context.Context, _ event.Kind, each func(event.Object)) (string, error) {
+			lists++
+			each(&event.Node{})
+			return "1", nil
+		}
+		other := flock.New(filepath.Join(s.Dir, "lock"))
+		if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if locked, err := other.TryLock(); !locked || err != nil {
+			t.Fatalf("locked %v, %v", locked, err)
+		}
+		r, stop := run(t, s)
+		newCluster(1, r).list()
+		time.Sleep(10 * time.Second)
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		stop()
+		if status := r.Status(); lists != 1 || status.Recording {
+			t.Errorf("%d lists, want 1; %+v", lists, status)
 		}
 	})
 }

@@ -41,6 +41,8 @@ func (w *writer) resume(ctx context.Context, after gap) error {
 		for i, watch := range after.watches {
 			kind := event.Kind(i)
 			switch {
+			case err != nil: // the disk still fails, so the API server need not send the other lists
+				return err
 			case watch.works():
 				send(event.Event{Kind: kind, Type: event.Listing})
 				version, listErr := w.recorder.settings.List(ctx, kind, func(object event.Object) {
