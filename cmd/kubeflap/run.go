@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/watch"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
@@ -63,6 +64,10 @@ func (r *runner) run(p program) error {
 	if err != nil {
 		return err
 	}
+	// The kubelet must not kill kubeflap during a long replay, because the next one would be as long.
+	replayed := make(chan struct{})
+	unready := unreadyUntil(replayed, pipeline)
+	group.Go(func() error { return serveProbes(ctx, p, r.probes, unready) })
 	if r.data.dir != "" {
 		pipeline.scope.Namespace = r.cluster.namespace
 		recorder, err := r.data.enablePersistence(ctx, p.logger, pipeline, watcher)
@@ -73,14 +78,27 @@ func (r *runner) run(p program) error {
 		group.Go(func() error { return recorder.Run(ctx) })
 		group.Go(func() error { return pipeline.journal.Run(ctx) })
 	}
+	close(replayed)
 	page := metrics.NewPage(registry)
 	page.Add(pipeline.collector, "")
 	group.Go(func() error { return pipeline.follow(ctx, watcher) })
 	pages := web.Pages{Metrics: page, Unready: pipeline.unready, Profiles: r.profiles, Recordings: recordings}
 	pages.Clusters = []web.Cluster{pipeline.cluster()}
 	group.Go(func() error { return serve(ctx, p, r.listen, pages, nil) })
-	group.Go(func() error { return serveProbes(ctx, p, r.probes, pipeline.unready) })
 	return group.Wait()
+}
+
+// unreadyUntil returns a function like p.unready. Until the channel is closed, it returns what is not ready now.
+func unreadyUntil(replayed <-chan struct{}, p *pipeline) func() []watches.Watch {
+	before := p.unready()
+	return func() []watches.Watch {
+		select {
+		case <-replayed:
+			return p.unready()
+		default:
+			return before
+		}
+	}
 }
 
 // newWatcher returns a watcher for the selected cluster, and logs the cluster.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -172,6 +174,48 @@ func TestProbePortAnswersNothingElse(t *testing.T) {
 			t.Errorf("%s is answered with %d, want %d", page, got, want)
 		}
 	}
+}
+
+// TestProbesAreAnsweredDuringTheReplay starts kubeflap with a recording that is not read to its end yet: it is a pipe.
+func TestProbesAreAnsweredDuringTheReplay(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "20260301T120000.000000Z-000001.jsonl.gz")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	command, err := newCommandLine(calledAs("kubeflap"), io.Discard, io.Discard).parse([]string{
+		"run", "--kubeconfig=" + kubeconfigFor(t, "http://127.0.0.1:1"), "--data.dir=" + dir, "--web.listen-address=127.0.0.1:0", "--web.probe-address=127.0.0.1:0",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, found := listening()
+	untilTheEnd(t, func(ctx context.Context) error {
+		p.ctx = ctx
+		return command(p)
+	})
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when kubeflap reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	probes := "http://" + <-found
+	expect := func(when string) {
+		t.Helper()
+		if got := (visitor{}).status(t, probes+"/-/healthy"); got != http.StatusOK {
+			t.Errorf("%s, /-/healthy is answered with %d", when, got)
+		}
+		if got := (visitor{}).status(t, probes+"/-/ready"); got != http.StatusServiceUnavailable {
+			t.Errorf("%s, /-/ready is answered with %d", when, got)
+		}
+	}
+	expect("during the replay")
+	if err := errors.Join(os.Remove(pipe), writer.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := (visitor{}).status(t, "http://"+<-found+"/metrics"); got != http.StatusOK {
+		t.Errorf("after the replay, /metrics is answered with %d", got)
+	}
+	expect("before the first lists")
 }
 
 func TestABrokenWebConfigIsOneErrorBeforeAnythingListens(t *testing.T) {
