@@ -35,6 +35,7 @@ func TestRefused(t *testing.T) {
 		{`{resources: {limits: {ephemeral-storage: 1G}}, data: {size: 1GiB}}`, "resources.limits.ephemeral-storage is 1G and data.size is 1GiB"},
 		{`resources: {limits: {ephemeral-storage: 3e8}}`, "ephemeral-storage is 3e+08 and data.size is 256MiB"},
 		{`data: {age: 0s}`, "'/data/age': '0s' does not match pattern"},
+		{`data: {age: 1h2d}`, "'/data/age': '1h2d' does not match pattern"},
 		{`extraArgs: [--web.enable-recordings]`, "kubeflap only serves recordings to authenticated clients"},
 		{`{extraArgs: [--web.enable-recordings], webConfig: {content: {tls_server_config: {cert_file: /c, key_file: /k}}}}`, "kubeflap only serves recordings to authenticated clients"},
 		{`{extraArgs: [--web.enable-recordings], webConfig: {existingSecret: w}, data: {enabled: false}}`, "--web.enable-recordings needs data.enabled"},
