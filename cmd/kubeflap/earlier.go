@@ -96,11 +96,14 @@ func findEarlier(ctx context.Context, dir string, watched scope) (*earlier, erro
 	if found.head, err = headOf(first); err != nil {
 		return nil, err
 	}
-	found.events, err = flightrecorder.Read(ctx, dir, first.Begins, end)
-	return found, err //nolint:wrapcheck // the error contains the path
+	if found.events, err = flightrecorder.Read(ctx, dir, first.Begins, end); err != nil {
+		return nil, err //nolint:wrapcheck // the error contains the path
+	}
+	return found, nil
 }
 
-// firstToResume returns the segment with which the replay begins. The argument newest is the head of the last segment.
+// firstToResume returns the segment with which the replay begins. The argument newest is the head of the last segment. If
+// the clock was set back, the replay begins later, because its time cannot go back.
 func firstToResume(segments []flightrecorder.Segment, newest head, end time.Time) flightrecorder.Segment {
 	from := end.Add(-resumeFrom)
 	for _, x := range newest.Incidents.Ongoing {
@@ -118,7 +121,7 @@ func firstToResume(segments []flightrecorder.Segment, newest head, end time.Time
 		if errors.Is(err, recording.ErrEmpty) || errors.Is(err, recording.ErrCutShort) {
 			continue // its process was killed before it recorded anything
 		}
-		if !first.Begins.After(from) || size > maxResumedSize || err != nil || !h.matches(newest.scope) {
+		if !first.Begins.After(from) || s.Begins.After(first.Begins) || size > maxResumedSize || err != nil || !h.matches(newest.scope) {
 			break
 		}
 		first = s

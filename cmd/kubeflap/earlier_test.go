@@ -12,6 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/clustertest"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/watch"
+	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
 // recordSegment records a segment of one hour with a lease that is renewed every ten minutes.
@@ -113,6 +115,38 @@ func TestWhereTheReplayBegins(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheReplayBeginsAfterTheClockWasSetBack records a segment while the clock is ahead, and another one after it was set back.
+func TestTheReplayBeginsAfterTheClockWasSetBack(t *testing.T) {
+	for _, ahead := range []time.Duration{30 * time.Minute, 90 * time.Minute, 3 * time.Hour} {
+		dir, settings := memoryDir(t), trackerSettings()
+		recordSegment(t, dir, storyBegin.Add(ahead), head{})
+		recordSegment(t, dir, storyBegin, head{})
+		found, err := findEarlier(t.Context(), dir, scope{})
+		if err != nil || !found.begins.Equal(storyBegin) {
+			t.Errorf("%v ahead: begins %+v, want %s: %v", ahead, found, storyBegin, err)
+		}
+		now := storyBegin.Add(time.Hour + time.Minute)
+		p := newPipeline(settings, func() time.Time { return now }, silent)
+		data := dataFlags{dir: dir, size: 1 << 30, age: 1e6 * time.Hour}
+		if _, err := data.enablePersistence(t.Context(), silent.logger, p, watcherOf(t, "http://127.0.0.1:1")); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.tracker.Coverage(now).Since; !got.Equal(storyBegin) {
+			t.Errorf("%v ahead: watched since %s", ahead, got)
+		}
+	}
+}
+
+// watcherOf returns a watcher of the cluster with this API server.
+func watcherOf(t *testing.T, server string) *watch.Watcher {
+	t.Helper()
+	w, err := newWatcher(silent.logger, &clusterFlags{Choice: apiclient.Choice{Kubeconfig: kubeconfigFor(t, server)}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }
 
 // TestASignalEndsTheReplay checks that kubeflap recognizes that it stops during the replay. signal.NotifyContext cancels with
