@@ -48,11 +48,24 @@ func New(config *rest.Config) (*Client, error) {
 		return nil, fmt.Errorf("create a client for the API server: %w", err)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/") + "/" // the API of some clusters is under a path on a shared host
-	client, err := rest.HTTPClientFor(config)
+	transport, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("create a client for the API server: %w", err)
 	}
-	return &Client{client, base}, nil
+	return &Client{&http.Client{Transport: transport, CheckRedirect: stay}, base}, nil
+}
+
+// maxRedirects is the maximum number of redirects of a request.
+const maxRedirects = 10
+
+// stay lets a client follow only redirects to the same server. The transport would send the user's credentials to any other
+// server, too, and the pods of a Service can redirect to one of their own.
+func stay(next *http.Request, before []*http.Request) error {
+	first := before[0].URL
+	if len(before) > maxRedirects || next.URL.Scheme != first.Scheme || next.URL.Host != first.Host {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // CloseIdleConnections closes idle connections.

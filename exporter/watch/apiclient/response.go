@@ -28,15 +28,16 @@ const (
 var errUnreadable = errors.New("the response is unreadable")
 
 // errorOf returns the error of a response, or nil if its status is 200 and it has the wanted content type. Errors may be in
-// JSON. Status 406 means that the server cannot send the wanted content type.
+// JSON. Status 406 means that the server cannot send the wanted content type. A redirect leads to another server, such as a
+// login page.
 func errorOf(answer *http.Response, want string) error {
 	contentType := answer.Header.Get("Content-Type")
 	got, _, _ := mime.ParseMediaType(contentType) // empty after an error
-	ok := answer.StatusCode == http.StatusOK
+	ok, redirected := answer.StatusCode == http.StatusOK, answer.StatusCode/100 == 3
 	switch {
 	case ok && (want == anyFormat || got == want):
 		return nil
-	case ok, answer.StatusCode == http.StatusNotAcceptable:
+	case ok, redirected, answer.StatusCode == http.StatusNotAcceptable:
 		address := *answer.Request.URL
 		address.RawQuery = ""
 		return fmt.Errorf("%w: %s answers %s with content type %q instead of %q, beginning with %q: connect kubeflap directly to the API server, "+

@@ -175,3 +175,36 @@ func TestGetFromService(t *testing.T) {
 		t.Errorf("asked for %q, not for %s", s.asked, want)
 	}
 }
+
+// TestNoOtherServerGetsTheToken has a Service whose pods redirect to a server of their own. client-go would send the token of
+// the user to it.
+func TestNoOtherServerGetsTheToken(t *testing.T) {
+	var got []string
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got = append(got, r.URL.Path+" with "+r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(other.Close)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v1/nodes":
+			http.Redirect(w, r, "/login", http.StatusFound)
+		case "/login":
+			fmt.Fprint(w, "<html>")
+		default:
+			http.Redirect(w, r, other.URL, http.StatusFound)
+		}
+	}))
+	t.Cleanup(api.Close)
+	c, err := New(&rest.Config{Host: api.URL, BearerToken: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.GetFromService(t.Context(), Service{"shop", "kubeflap", "http"}, "/api/v1/incidents", nil)
+	if want := " answers 302 Found "; len(got) > 0 || err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the other server got %q; the error is %v, want %q", got, err, want)
+	}
+	_, err = c.Resources("")[0].CurrentVersion(t.Context()) // this redirect stays at the server
+	if err == nil || !strings.Contains(err.Error(), "/login answers 200 OK ") {
+		t.Errorf("the error is %v", err)
+	}
+}
