@@ -117,11 +117,11 @@ func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorag
 	return all
 }
 
-// scrape stores the metrics of a replica. The parameter target contains more target labels.
+// scrape stores the metrics of a replica. The parameter target contains more target labels. A ServiceMonitor adds the label service.
 func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string, target ...string) {
 	families := try(g.Gather())(e.t)
 	app := e.storage.Appender(e.t.Context())
-	target = append([]string{"instance", instance, "job", "kubeflap"}, target...)
+	target = append([]string{"instance", instance, "job", "kubeflap", "service", "kubeflap"}, target...)
 	replica := strings.Join(target, "\xff")
 	shown := map[storage.SeriesRef]bool{}
 	put := func(name string, own []*dto.LabelPair, v float64, more ...string) {
@@ -165,10 +165,11 @@ func (e *evaluator) append(app storage.Appender, at time.Time, target []string, 
 	ref, known := e.refs[key.String()]
 	set := labels.EmptyLabels()
 	if !known {
-		for _, l := range own {
-			target = append(target, l.GetName(), l.GetValue())
+		b := labels.NewBuilder(labels.FromStrings(target...))
+		for _, l := range own { // the series' own labels win, as with honor_labels
+			b.Set(l.GetName(), l.GetValue())
 		}
-		set = labels.FromStrings(target...)
+		set = b.Labels()
 	}
 	ref = try(app.Append(ref, set, at.UnixMilli(), v))(e.t)
 	e.refs[key.String()] = ref
