@@ -36,6 +36,8 @@ type timeline struct {
 	down bool
 	// native is the schema of native histograms. If it is set, Prometheus stores no classic histograms.
 	native string
+	// beside means that Prometheus also scrapes a target of another job.
+	beside bool
 }
 
 // ofDown holds the values of a story in which everything is down.
@@ -43,6 +45,9 @@ var ofDown = map[string]string{
 	"kubeflap_node_ready": "0", "kubeflap_service_addresses": "0",
 	"kubeflap_service_outage_start_timestamp_seconds": "1800", "kubeflap_node_silence_start_timestamp_seconds": "1800",
 }
+
+// ofAnyTarget lists metrics that the dashboards show of kubeflap, but that other targets have, too.
+var ofAnyTarget = []string{"up", "scrape_duration_seconds", "scrape_samples_scraped", "process_resident_memory_bytes", "process_cpu_seconds_total"}
 
 // histogramForms maps the forms in which Prometheus can store histograms to the schema of their samples. Classic
 // histograms have none.
@@ -103,6 +108,11 @@ func story(t *testing.T, x timeline) storage.Queryable {
 				of = `le="+Inf"`
 			}
 			series(name, of, instance, "1", "1")
+		}
+	}
+	if x.beside {
+		for _, name := range ofAnyTarget {
+			fmt.Fprintf(&load, "  %s{job=\"node\",instance=\"c\"} 1x60\n", name)
 		}
 	}
 	data := promqltest.LoadedStorage(t, load.String())
@@ -189,13 +199,28 @@ func TestReplicasChangeNothing(t *testing.T) {
 				continue // this dashboard shows the replicas
 			}
 			t.Run(d.File+", "+name, func(t *testing.T) {
-				is, want := answers(t, d, and), answers(t, d, of)
-				for query, answer := range want {
-					if is[query] != answer {
-						t.Errorf("%s:\n%s\nwith two replicas:\n%s", query, answer, is[query])
-					}
-				}
+				sameAnswers(t, answers(t, d, and), answers(t, d, of))
 			})
+		}
+	}
+}
+
+// Prometheus also scrapes targets that are no kubeflap. The variable job has a value for these targets, too: All.
+func TestOtherTargetsChangeNothing(t *testing.T) {
+	with := timeline{instances: []string{"a", "b"}, after: quiet, beside: true}
+	without := with
+	without.beside = false
+	is, want := story(t, with), story(t, without)
+	for _, d := range dashboards(t) {
+		sameAnswers(t, answers(t, d, is), answers(t, d, want))
+	}
+}
+
+func sameAnswers(t *testing.T, is, want map[string]string) {
+	t.Helper()
+	for query, answer := range want {
+		if is[query] != answer {
+			t.Errorf("%s:\n%s\nwant\n%s", query, is[query], answer)
 		}
 	}
 }
