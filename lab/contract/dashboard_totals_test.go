@@ -133,6 +133,28 @@ func TestPanelsLeaveOutWhatIsOlderThanPrometheus(t *testing.T) {
 	}
 }
 
+// Node 1 is not Ready in the middle of the range, node 2 between two scrapes, and node 3 leaves. Their heartbeats are on time.
+func TestTimelinesOfNodes(t *testing.T) {
+	of := func(metric, node, values string) string {
+		return "  kubeflap_node_" + metric + `{job="kubeflap",instance="a",node="` + node + `"} ` + values + "\n"
+	}
+	load := "load 1m\n" + of("ready", "1", "1x20 0x5 1x18") + of("ready", "2", "1x45") + of("ready", "3", "1x30 stale") + of("ready", "4", "1x45") +
+		of("departing", "3", "_x20 1x9 stale")
+	for node, seconds := range map[string]string{"1": "0x20 0+60x5 300x18", "2": "0x30 10x14", "3": "0x30 stale", "4": "7x45"} {
+		load += of("unready_seconds_total", node, seconds) + of("heartbeats_late_total", node, "0x45")
+	}
+	data := promqltest.LoadedStorage(t, load)
+	for file, query := range map[string]string{"overview.json": "Nodes, query B", "node.json": "State, per node, query A"} {
+		shown := setOf()
+		for _, s := range results(t, dashboardNamed(t, file), data, 15)[query].Value.(promql.Matrix) {
+			shown[s.Metric.Get("node")] = true
+		}
+		if want := setOf("1", "2", "3"); !maps.Equal(shown, want) {
+			t.Errorf("%s shows the nodes %v, want %v", file, shown, want)
+		}
+	}
+}
+
 func dashboardNamed(t *testing.T, file string) dashboard {
 	t.Helper()
 	all := dashboards(t)
