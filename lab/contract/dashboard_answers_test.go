@@ -216,6 +216,27 @@ func TestOtherTargetsChangeNothing(t *testing.T) {
 	}
 }
 
+// A link in an alert selects the cluster in external_labels. A cluster's own Prometheus has no such label in its series, so
+// the dashboard must show them as if no cluster were selected.
+func TestLinksOfAlertsSelectSeriesWithoutCluster(t *testing.T) {
+	data := story(t, timeline{instances: []string{"a", "b"}, after: quiet})
+	selected := dashboards(t)
+	for i, d := range dashboards(t) {
+		for _, p := range selected[i].Panels {
+			for j := range p.Targets {
+				p.Targets[j].Expr = strings.ReplaceAll(p.Targets[j].Expr, "$cluster", "eu")
+			}
+		}
+		if d.UID == fleetUID {
+			continue // recorded series of a cluster have its label
+		}
+		sameAnswers(t, answers(t, selected[i], data), answers(t, d, data))
+		if text := readFile(t, "dashboards/"+d.File); strings.Contains(text, `cluster=~\"$cluster\"`) {
+			t.Errorf("%s: a variable or an annotation selects no series without cluster", d.File)
+		}
+	}
+}
+
 func sameAnswers(t *testing.T, is, want map[string]string) {
 	t.Helper()
 	for query, answer := range want {
