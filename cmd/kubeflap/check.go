@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -153,13 +155,29 @@ func (c *checker) wait(ctx context.Context, p program) error {
 		wait(limit, c.duration)
 		return nil
 	}
+	return c.runCommand(p)
+}
+
+// runCommand runs the command until it ends, and keeps its status. The command writes directly to standard error: the queue
+// of the log drops lines, and would end only with the last process that the command leaves running.
+func (c *checker) runCommand(p program) error {
 	run := exec.Command(c.command[0], c.command[1:]...) //nolint:noctx // the terminal interrupts the command, too
-	run.Stdin, run.Stdout, run.Stderr = os.Stdin, p.out, p.log
-	err := run.Run()
-	if run.ProcessState == nil {
+	run.Stdin, run.Stdout, run.Stderr = os.Stdin, p.out, p.log.out
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	defer func() {
+		signal.Stop(terminated)
+		close(terminated)
+	}()
+	if err := run.Start(); err != nil {
 		return fmt.Errorf("run the command: %w", err)
 	}
-	if err != nil {
+	go func() {
+		for x := range terminated {
+			_ = run.Process.Signal(x) // the command may just have ended
+		}
+	}()
+	if err := run.Wait(); err != nil {
 		c.status = max(run.ProcessState.ExitCode(), flapped) // the code is -1 after a signal
 	}
 	return nil

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -109,6 +113,55 @@ func TestCheckPassesTheStatusOfTheCommandOn(t *testing.T) {
 	}
 	if status, _, errOut := kubeflap(t, "check", "--url", url, "--", "no-such-command"); status != 2 || !strings.Contains(errOut, "no-such-command") {
 		t.Errorf("status %d: %s", status, errOut)
+	}
+}
+
+// TestCheckEndsWithTheCommand runs a command that leaves a process running, which still has its standard error.
+func TestCheckEndsWithTheCommand(t *testing.T) {
+	withoutRaceDetector(t)
+	url := serveIncidents(t, incidentsDir+"4-endpoints-reset.jsonl.gz")
+	cmd := process(t, "check", "--url", url, "--", "sh", "-c", "sleep 60 >/dev/null & echo $!")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(out)
+	if err := cmd.Wait(); err != nil || time.Since(begin) > 30*time.Second {
+		t.Errorf("it took %s: %v", time.Since(begin), err)
+	}
+	pid, _, _ := strings.Cut(string(text), "\n")
+	if err := exec.Command("kill", pid).Run(); err != nil {
+		t.Errorf("the process ended too early: %s", text)
+	}
+}
+
+// TestCheckPassesSIGTERMOn terminates kubeflap alone, like a container's runtime.
+func TestCheckPassesSIGTERMOn(t *testing.T) {
+	withoutRaceDetector(t)
+	url := serveIncidents(t, incidentsDir+"4-endpoints-reset.jsonl.gz")
+	cmd := process(t, "check", "--url", url, "--", "sh", "-c", "echo began; exec sleep 60")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(out)
+	if _, err := reader.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(reader)
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 1 || time.Since(begin) > 30*time.Second || !strings.HasPrefix(string(text), "PASSED") {
+		t.Errorf("after %s: %s: %s", time.Since(begin), cmd.ProcessState, text)
 	}
 }
 
