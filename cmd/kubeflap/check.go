@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/check"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -57,6 +59,7 @@ func registerCheck(app *kingpin.Application) (string, command) {
 	reject(cmd, func() bool { return c.recording != "" }, "to --recording", "for")
 	reject(cmd, func() bool { return c.url == nil && c.recording == "" }, "to a live cluster", "from", "to")
 	reject(cmd, func() bool { return len(c.command) > 0 }, "with a command", "recording", "for", "from", "to")
+	reject(cmd, func() bool { return c.duration > 0 }, "with --for", "from", "to")
 	cmd.Validate(func(*kingpin.CmdClause) error {
 		if len(c.command) == 0 && c.duration == 0 && c.recording == "" && c.between.from.IsZero() {
 			return errors.New("what to check is missing: give a command after --, --for, --recording, or --url with --from")
@@ -190,7 +193,9 @@ func (c *checker) watch(p program) (answer *api.Answer, err error) {
 		if err := c.wait(ctx, p); err != nil {
 			return err
 		}
-		c.between.to = time.Now()
+		if c.between.to = time.Now(); c.duration > 0 {
+			c.between.to = c.between.from.Add(c.duration) // the time after an interrupt is not watched
+		}
 		wait(ctx, settleFor)
 		found := web.Answer([]web.Cluster{pipeline.cluster()}, &api.Query{})
 		answer = &found
@@ -209,7 +214,7 @@ func (c *checker) replay(p program) (*api.Answer, error) {
 	if answer.Coverage.Since.IsZero() {
 		return nil, fmt.Errorf("recording %s has no events", c.recording)
 	}
-	c.between = period{from: answer.Coverage.Since.Time, to: answer.AsOf}
+	c.between = period{from: cmp.Or(c.between.from, answer.Coverage.Since.Time), to: cmp.Or(c.between.to, answer.AsOf)}
 	return &answer, nil
 }
 
@@ -225,13 +230,21 @@ func (c *checker) ask(p program) (*api.Answer, error) {
 		}
 		wait(p.ctx, settleFor)
 		p.ctx = context.WithoutCancel(p.ctx) // an interrupted command still has to be judged
-		c.between.from = before.AsOf
+		if c.between.from = before.AsOf; c.duration > 0 {
+			c.between.to = before.AsOf.Add(c.duration)
+		}
 	}
 	answer, err := c.readIncidents(p)
-	if err == nil && c.between.to.IsZero() {
+	if err != nil {
+		return nil, err
+	}
+	if c.between.to.IsZero() {
 		c.between.to = answer.AsOf
 	}
-	return answer, err
+	if c.between.to.Before(c.between.from) {
+		return nil, fmt.Errorf("--from is in the future: for %s, it is %s", c.sourceName, phrase.Moment(answer.AsOf))
+	}
+	return answer, nil
 }
 
 // report prints the result, and writes it to the files that the flags name.

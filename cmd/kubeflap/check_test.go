@@ -165,6 +165,30 @@ func TestCheckPassesSIGTERMOn(t *testing.T) {
 	}
 }
 
+// TestCheckDoesNotPassIfItIsInterrupted interrupts it long before the end of the period.
+func TestCheckDoesNotPassIfItIsInterrupted(t *testing.T) {
+	withoutRaceDetector(t)
+	cmd := process(t, "check", "--url", serveIncidents(t, incidentsDir+"4-endpoints-reset.jsonl.gz"), "--for=1h")
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(log).ReadString('\n'); err != nil || !strings.Contains(line, "msg=checking for=1h") {
+		t.Fatalf("%s: %v", line, err)
+	}
+	if err := cmd.Cancel(); err != nil {
+		t.Fatal(err)
+	}
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(out.String(), "Not watched: all resources for 1h ") {
+		t.Errorf("%s: %s", cmd.ProcessState, &out)
+	}
+}
+
 func TestCheckOfAPeriod(t *testing.T) {
 	url := serveIncidents(t, incidentsDir+"5-batch-upgrade.jsonl.gz")
 	for period, want := range map[string]int{"12:18:20 12:19:00": 1, "12:18:20 12:18:30": 0, "12:18:52 12:19:00": 0} {
@@ -173,6 +197,32 @@ func TestCheckOfAPeriod(t *testing.T) {
 		if status != want {
 			t.Errorf("%s: status %d, want %d: %s%s", period, status, want, out, errOut)
 		}
+	}
+}
+
+// The recording begins at 12:11:57, and ends at 12:12:43. The node is lost at 12:12:29.
+func TestCheckDoesNotPassWhatNobodyWatched(t *testing.T) {
+	source := map[string]string{"dir": "--recording=" + recordedIn(t, lostNode), "url": "--url=" + serveIncidents(t, lostNode)}
+	for _, x := range []struct {
+		from, to string
+		blind    string
+	}{
+		{"12:12:00", "12:12:20", ""},
+		{"12:11:00", "12:12:20", "57."},
+		{"12:00:00", "12:12:20", "11m57s"},
+		{"12:12:42.5", "12:13:00", "17."},
+		{"12:12:42.5", "13:00:00", "47m17s"},
+	} {
+		for name, flag := range source {
+			status, out, errOut := kubeflap(t, "check", flag, "--from=2026-11-23T"+x.from+"Z", "--to=2026-11-23T"+x.to+"Z")
+			fails := strings.Contains(x.blind, "m")
+			if (status == 1) != fails || strings.Contains(out, "Not watched: all resources for "+x.blind) != (x.blind != "") {
+				t.Errorf("%s from %s to %s: status %d: %s%s", name, x.from, x.to, status, out, errOut)
+			}
+		}
+	}
+	if status, out, errOut := kubeflap(t, "check", source["url"], "--from=2099-01-01T00:00:00Z"); status != 2 || !strings.Contains(errOut, "--from is in the future") {
+		t.Errorf("in the future: status %d: %s%s", status, out, errOut)
 	}
 }
 
@@ -188,6 +238,8 @@ func TestCheckRefuses(t *testing.T) {
 		recording + " -- true":                "--recording does not apply with a command",
 		"--recording=no-such-file":            "no-such-file",
 		"--for=1s --from=1":                   "--from does not apply to a live cluster",
+		"--for=1s --from=1 --url=http://h":    "--from does not apply with --for",
+		"--for=1s --to=1 --url=http://h":      "--to does not apply with --for",
 		"--for=1s --url=http://127.0.0.1:1":   "--url: there is no response",
 		"--for=1s --kubeconfig=no-such-file":  "no-such-file",
 	} {

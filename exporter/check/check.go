@@ -63,7 +63,7 @@ func Judge(answer *api.Answer, from, to time.Time, a *Allowances) *Result {
 	slices.SortStableFunc(r.Unexpected, func(x, y Flap) int {
 		return cmp.Or(cmp.Compare(y.weight, x.weight), x.Start.Compare(y.Start))
 	})
-	r.findBlindness(&answer.Coverage)
+	r.findBlindness(answer)
 	return r
 }
 
@@ -163,22 +163,26 @@ func within(start, end, from, to time.Time) time.Duration {
 	return max(min(to.Sub(start), to.Sub(from)), 0)
 }
 
-// findBlindness adds up the time for which each resource was not watched.
-func (r *Result) findBlindness(c *api.Coverage) {
-	since := cmp.Or(c.Since.Time, r.To)
-	before, blind := within(r.From, since, r.From, r.To), map[string]time.Duration{"all resources": 0}
+// findBlindness adds up the time for which each resource was not watched. Nothing was watched before the coverage begins,
+// and after the time of the answer.
+func (r *Result) findBlindness(answer *api.Answer) {
+	c, from, to := &answer.Coverage, r.From, r.To
+	if from = incident.Later(from, cmp.Or(c.Since.Time, to)); to.After(answer.AsOf) {
+		to = answer.AsOf
+	}
+	outside, blind := r.To.Sub(r.From)-max(to.Sub(from), 0), map[string]time.Duration{"all resources": 0}
 	for _, g := range c.Gaps {
 		for _, resource := range g.Resources {
-			blind[resource] += within(g.From, g.To.Time, r.From, r.To)
+			blind[resource] += within(g.From, g.To.Time, from, to)
 		}
 	}
 	for _, x := range c.NotWatched {
 		if blind[x.Resource] == 0 {
-			blind[x.Resource] = within(cmp.Or(x.Since.Time, r.From), time.Time{}, r.From, r.To)
+			blind[x.Resource] = within(cmp.Or(x.Since.Time, from), time.Time{}, from, to)
 		}
 	}
 	for resource, d := range blind {
-		if d += before; d > r.Blind || d == r.Blind && resource < r.BlindTo {
+		if d += outside; d > r.Blind || d == r.Blind && resource < r.BlindTo {
 			r.Blind, r.BlindTo = d, resource
 		}
 	}

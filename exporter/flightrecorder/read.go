@@ -17,7 +17,8 @@ var ErrNothing = errors.New("nothing was recorded in this period")
 // Read returns the recorded events of a period. They begin with lists that contain the state of all objects at the
 // start of the period. If the recording starts later, the lists contain the state at the start of the recording. Read
 // reports the watches as down while no recorder was running. After a damaged or deleted segment, it reports them as
-// down until the next lists. The iterator returns an error only if the context is canceled.
+// down until the next lists. If there are later events, the last event is a bookmark at the end of the period. The iterator
+// returns an error only if the context is canceled.
 //
 // If the period starts with a segment (Segment.Begins), the events are exactly those of this segment and the following
 // ones. Read can be called while a Recorder writes into the directory and deletes old segments.
@@ -79,6 +80,8 @@ type player struct {
 	// whole is set if the previous segment was read to its end. A segment has no end if the process that wrote it was
 	// killed or is still writing.
 	whole bool
+	// later is set if there are events after the period.
+	later bool
 }
 
 // events yields the events of all segments. After a damaged or deleted segment, the state of the objects is unknown until
@@ -89,6 +92,9 @@ func (p player) events(yield func(event.Event, error) bool) {
 		if !p.play(i) {
 			return
 		}
+	}
+	if p.later {
+		p.yield(event.Event{Seen: p.to, Kind: event.KindCluster, Type: event.Bookmark}, nil)
 	}
 }
 
@@ -137,7 +143,11 @@ func (p *player) send(ev event.Event) bool {
 	if ev.Seen.Before(p.from) { // the clock was set back a little
 		ev.Seen = p.from
 	}
-	return ev.Seen.After(p.to) || p.yield(ev, nil)
+	if ev.Seen.After(p.to) {
+		p.later = true
+		return true
+	}
+	return p.yield(ev, nil)
 }
 
 // sendDown yields a Down event for each watch that is not down.
