@@ -33,6 +33,8 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	addFlag(cmd, "for", "How long to observe a live cluster. Allow for several heartbeats, which are 10s apart. If you interrupt the command, the advice is based on the observations until then.",
 		&a.duration, parsePositive).Default("2m")
 	addFlag(cmd, "output", "Output format: text or json.", &a.output, oneOf("text", "json")).Default("text")
+	reject(cmd, func() bool { return a.recording != "" }, "to --recording", "for")
+	reject(cmd, func() bool { return a.url != nil }, "to --url", "for")
 	return cmd.FullCommand(), a.advise
 }
 
