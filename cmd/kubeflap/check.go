@@ -95,7 +95,7 @@ func (c *checker) run(p program) error {
 	status, err := c.judge(p)
 	switch {
 	case err != nil:
-		return exitStatus{cannotCheck, err}
+		return exitStatus{cmp.Or(c.status, cannotCheck), err}
 	case status != 0:
 		return exitStatus{status: status}
 	}

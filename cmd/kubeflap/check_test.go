@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,6 +109,21 @@ func TestCheckPassesTheStatusOfTheCommandOn(t *testing.T) {
 		if status != want || !strings.HasPrefix(out, "did\nPASSED") {
 			t.Errorf("%s: status %d, want %d: %s%s", command, status, want, out, errOut)
 		}
+	}
+	if status, _, errOut := kubeflap(t, "check", "--url", url, "--junit", filepath.Join(t.TempDir(), "no/junit.xml"), "--", "sh", "-c", "exit 7"); status != 7 || !strings.Contains(errOut, "no/junit.xml") {
+		t.Errorf("status %d without a report: %s", status, errOut)
+	}
+	asked := false
+	once := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		asked = true
+		fmt.Fprint(w, `{"as_of":"2026-03-01T12:00:00Z"}`)
+	}))
+	t.Cleanup(once.Close)
+	if status, _, errOut := kubeflap(t, "check", "--url", once.URL, "--", "sh", "-c", "exit 7"); status != 7 || !strings.Contains(errOut, "503") {
+		t.Errorf("status %d without access after the command: %s", status, errOut)
 	}
 	if _, out, _ := kubeflap(t, "check", "--url", url, "--", "printf", "%s", "-o=json"); !strings.HasPrefix(out, "-o=json") {
 		t.Errorf("the arguments of the command changed: %s", out)
