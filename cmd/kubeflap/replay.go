@@ -121,14 +121,17 @@ func (r *replay) play(ctx context.Context) error {
 }
 
 // replayAtOnce replays a recording, or a period of a directory, without waiting and without reporting anything. The error
-// says where a recording is damaged. If the recording cannot be opened, the replay is nil.
+// says where a recording is damaged. If the recording cannot be opened, or after an interrupt, the replay is nil.
 func replayAtOnce(p program, s settings, between period, file string) (*replay, error) {
 	recordings, err := openRecordings(between, file)
 	if err != nil {
 		return nil, err
 	}
 	r := newReplay(recordings, 0, s, nil)
-	return r, r.playAtOnce(p)
+	if err = r.playAtOnce(p); p.ctx.Err() != nil {
+		return nil, err
+	}
+	return r, err
 }
 
 // playAtOnce replays all recordings without waiting, and reports its progress.
@@ -136,7 +139,11 @@ func (r *replay) playAtOnce(p program) error {
 	for i := range r.recordings {
 		r.recordings[i].events = withProgress(p.logger, r.recordings[i].events)
 	}
-	return r.play(p.ctx)
+	err := r.play(p.ctx)
+	if p.ctx.Err() != nil {
+		return errors.New("interrupted before the recording was read")
+	}
+	return err
 }
 
 // page returns a page with all clusters' metrics.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -42,5 +44,24 @@ func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	// All events have been applied, so that only printing is measured.
 	if n := testing.AllocsPerRun(1, func() { _ = r.printFinal(p) }); n > services {
 		t.Errorf("%.0f allocations for %d Services", n, services)
+	}
+}
+
+// TestAnInterruptedReadIsAnError checks that what was read until then is not taken for the whole recording.
+func TestAnInterruptedReadIsAnError(t *testing.T) {
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range []string{"check --recording", "advise --recording", "incidents", "replay --once"} {
+		command, err := newCommandLine(calledAs("kubeflap"), io.Discard, io.Discard).parse(append(strings.Fields(args), lostNode))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		log := newLogQueue(io.Discard, func(int) {})
+		err = command(program{ctx: interrupted, logger: slog.New(slog.DiscardHandler), log: log, out: &out})
+		if err == nil || !strings.Contains(err.Error(), "interrupted before the recording was read") {
+			t.Errorf("%s: %v: %.200s", args, err, &out)
+		}
+		log.close()
 	}
 }
