@@ -206,6 +206,22 @@ func TestCheckDoesNotPassIfItIsInterrupted(t *testing.T) {
 	}
 }
 
+// TestCheckNamesTheCluster reads from a kubeflap that serves several clusters, two of which it did not watch at the same time.
+func TestCheckNamesTheCluster(t *testing.T) {
+	_, out, errOut := kubeflap(t, "check", "--url", serveIncidents(t, recorded(t)...), "--from=2026-11-20T00:00:00Z", "--github")
+	for _, want := range []string{"  node-2 in 1-heartbeat-loss: not Ready for 11.4s\n", "::error title=node-2 in 1-heartbeat-loss%3A not Ready"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing: %s%s", want, out, errOut)
+		}
+	}
+	gap := `"resources":["nodes\u001b[2J"],"from":"2026-03-01T12:00:00Z","to":"2026-03-01T12:01:30Z"}`
+	url := answering(t, `{"as_of":"2026-03-01T13:00:00Z","coverage":{"since":"2026-03-01T12:00:00Z","gaps":[{"cluster":"east",`+gap+`,{"cluster":"west",`+gap+`]}}`)
+	status, out, errOut := kubeflap(t, "check", "--url", url, "--from=2026-03-01T12:00:00Z")
+	if status != 0 || !strings.Contains(out, `Not watched: nodes\x1b[2J in east for 90s (2m allowed)`) {
+		t.Errorf("status %d: %q%s", status, out, errOut)
+	}
+}
+
 func TestCheckOfAPeriod(t *testing.T) {
 	url := serveIncidents(t, incidentsDir+"5-batch-upgrade.jsonl.gz")
 	for period, want := range map[string]int{"12:18:20 12:19:00": 1, "12:18:20 12:18:30": 0, "12:18:52 12:19:00": 0} {

@@ -3,7 +3,6 @@ package check
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -83,9 +82,9 @@ func (p *period) continues() bool {
 
 // worst returns the worst effect that is not accepted, or nil.
 func (p *period) worst() (worst *Flap) {
-	add := func(weight time.Duration, format string, args ...any) {
+	add := func(weight time.Duration, name, impact string) {
 		if worst == nil || weight > worst.weight {
-			worst = &Flap{*p.Incident, fmt.Sprintf(format, args...), weight}
+			worst = &Flap{*p.Incident, name + api.InCluster(p.Cluster) + ": " + impact, weight}
 		}
 	}
 	calm, accepted := p.isCalm(), false
@@ -95,11 +94,11 @@ func (p *period) worst() (worst *Flap) {
 		case p.ignores(s.Namespace, s.Name) || p.Planned && isExpected(&s):
 			accepted = true
 		case s.Outages > 0 && down > seconds(p.ServiceSeconds):
-			add(down, "%s: no ready address for %s", name, phrase.Duration(down))
+			add(down, name, "no ready address for "+phrase.Duration(down))
 		case calm || p.ServiceSeconds > 0:
 			accepted = true
 		case s.Lost > 0:
-			add(0, "%s: %s lost", name, phrase.Count(s.Lost, "ready address", "ready addresses"))
+			add(0, name, phrase.Count(s.Lost, "ready address", "ready addresses")+" lost")
 		}
 	}
 	for _, node := range p.Nodes {
@@ -110,15 +109,15 @@ func (p *period) worst() (worst *Flap) {
 		case calm || p.ignores("", node):
 			accepted = true
 		case unready > seconds(p.NodeSeconds):
-			add(unready, "%s: not Ready for %s", node, phrase.Duration(unready))
+			add(unready, node, "not Ready for "+phrase.Duration(unready))
 		case p.NodeSeconds > 0:
 			accepted = true
 		default:
-			add(0, "%s: heartbeats were late", node)
+			add(0, node, "heartbeats were late")
 		}
 	}
 	if worst == nil && !accepted && !p.ignores(p.Namespace, p.Subject) && !calm {
-		add(0, "%s: %s", p.What(), words(p.Cause))
+		add(0, p.What(), words(p.Cause))
 	}
 	return worst
 }
@@ -173,12 +172,12 @@ func (r *Result) findBlindness(answer *api.Answer) {
 	outside, blind := r.To.Sub(r.From)-max(to.Sub(from), 0), map[string]time.Duration{"all resources": 0}
 	for _, g := range c.Gaps {
 		for _, resource := range g.Resources {
-			blind[resource] += within(g.From, g.To.Time, from, to)
+			blind[resource+api.InCluster(g.Cluster)] += within(g.From, g.To.Time, from, to)
 		}
 	}
 	for _, x := range c.NotWatched {
-		if blind[x.Resource] == 0 {
-			blind[x.Resource] = within(cmp.Or(x.Since.Time, from), time.Time{}, from, to)
+		if resource := x.Resource + api.InCluster(x.Cluster); blind[resource] == 0 {
+			blind[resource] = within(cmp.Or(x.Since.Time, from), time.Time{}, from, to)
 		}
 	}
 	for resource, d := range blind {

@@ -54,7 +54,7 @@ func (r *Result) notes() (all []string) {
 func (r *Result) blindness() (all []string) {
 	if r.Blind > 0 {
 		all = append(all, fmt.Sprintf("Not watched: %s for %s (%s allowed). Flaps in this time may be missing.",
-			r.BlindTo, phrase.Duration(r.Blind), phrase.Duration(r.AllowedBlind)))
+			phrase.Line(r.BlindTo), phrase.Duration(r.Blind), phrase.Duration(r.AllowedBlind)))
 	}
 	return append(all, r.Missing...)
 }
@@ -82,7 +82,7 @@ type failure struct {
 // tests returns a test for each flap, or one that passed, and one for the coverage.
 func (r *Result) tests() (all []test) {
 	for _, x := range r.Unexpected {
-		all = append(all, test{"kubeflap.check", phrase.Line(x.What()), &failure{phrase.Line(x.Impact), phrase.Text(x.why() + "\n" + x.Remedy)}})
+		all = append(all, test{"kubeflap.check", phrase.Line(x.What() + api.InCluster(x.Cluster)), &failure{phrase.Line(x.Impact), phrase.Text(x.why() + "\n" + x.Remedy)}})
 	}
 	if len(all) == 0 {
 		all = append(all, test{"kubeflap.check", "no unexpected flap", nil})

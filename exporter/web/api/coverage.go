@@ -23,7 +23,7 @@ func Unwatched(all []NotWatched) string {
 	var groups, texts []string
 	resources := map[string][]string{}
 	for _, x := range all {
-		about := in(x.Cluster)
+		about := InCluster(x.Cluster)
 		if !x.Since.IsZero() {
 			about += " since " + phrase.Moment(x.Since.Time)
 		}
@@ -74,7 +74,7 @@ func (g *Gap) String() string {
 	if !g.To.IsZero() {
 		period = fmt.Sprintf(" from %s to %s, for %s", phrase.Moment(g.From), phrase.Moment(g.To.Time), phrase.Duration(g.To.Sub(g.From)))
 	}
-	return "Not watched: " + strings.Join(g.Resources, ", ") + in(g.Cluster) + period + " (" + g.Reason + "). May miss: " + g.MayMiss + "."
+	return "Not watched: " + strings.Join(g.Resources, ", ") + InCluster(g.Cluster) + period + " (" + g.Reason + "). May miss: " + g.MayMiss + "."
 }
 
 // Missing returns a sentence for each reason why incidents that were ongoing at `from` or later may be missing. A zero
@@ -91,7 +91,8 @@ func (c *Coverage) Missing(from time.Time) (all []string) {
 	return all
 }
 
-func in(cluster string) string {
+// InCluster returns a suffix that names a cluster. It is empty if there is only one, which has no name.
+func InCluster(cluster string) string {
 	if cluster == "" {
 		return ""
 	}
