@@ -125,7 +125,19 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	if before != nil && e.Seen.Sub(before.At) <= watches.LagWait {
 		w.earlier = before
 	}
+	w.forgetOld(e.Seen)
 	was.loss = w
+}
+
+// forgetOld drops the earlier losses that are too old for LossBefore, even if the write was seen up to watches.LagWait
+// ago. Otherwise, a pod that flaps all the time would need more and more memory.
+func (w *ReadinessLoss) forgetOld(now time.Time) {
+	for ; w.earlier != nil; w = w.earlier {
+		if now.Sub(w.earlier.Recovered) > 2*watches.LagWait {
+			w.earlier = nil
+			return
+		}
+	}
 }
 
 // observeStale reports for how long Ready was wrongly True after a container had exited or its image had been changed.
