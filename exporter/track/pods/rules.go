@@ -58,7 +58,8 @@ func completed(c *lossEvidence) bool {
 // evicted reports whether the pod was evicted. The Eviction API, taint eviction, the scheduler and pod GC set the
 // condition DisruptionTarget. The kubelet also sets status.reason in an eviction, a preemption or a node shutdown. It
 // sets the condition and the reason only after the containers have ended. Until then, the pod is Running, and its Ready
-// condition has the reason PodFailed (see mergePodStatus in pkg/kubelet/status).
+// condition has the reason PodFailed (see mergePodStatus in pkg/kubelet/status). If no container runs, this condition means
+// that the containers have failed and will not be restarted: the kubelet reports the phase after the cleanup of the pod.
 func evicted(c *lossEvidence) bool {
 	switch {
 	case c.now.Disruption != "" && (deleted(c) || c.now.Phase == "Failed" || completed(c)):
@@ -66,7 +67,8 @@ func evicted(c *lossEvidence) bool {
 	case c.now.Reason == "Evicted" || c.now.Reason == "Preempting" || c.now.Reason == "Terminated" || c.now.Reason == "NodeShutdown":
 		return true
 	}
-	return c.reason() == "PodFailed" && c.now.Phase == "Running"
+	runs := slices.ContainsFunc(c.now.Containers, func(x event.Container) bool { return x.State == "running" })
+	return c.reason() == "PodFailed" && c.now.Phase == "Running" && runs
 }
 
 // deleted reports whether the API server has accepted a deletion of the pod. The endpoints controllers then remove its
