@@ -2,6 +2,7 @@ package pods
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -33,6 +34,7 @@ var podRules = [...]rule{
 	{cause.PodEvicted, evicted},
 	{cause.PodDeleted, deleted},
 	{cause.PodCompleted, completed},
+	{cause.PodCompleted, jobCompletes},
 	{cause.NodeHeartbeatLost, markedByNodeController},
 	{cause.InPlaceUpdate, updatedInPlace},
 	{cause.ReadinessGate, gateNotReady},
@@ -53,6 +55,14 @@ func (c *lossEvidence) cause() cause.Cause {
 // GenerateContainersReadyCondition in pkg/kubelet/status).
 func completed(c *lossEvidence) bool {
 	return c.now.Phase == "Succeeded" || c.reason() == "PodCompleted"
+}
+
+// jobCompletes reports whether a Job's pod is not ready because some of its containers ended successfully. They are not
+// restarted, because the pod's restartPolicy is Never or OnFailure. The pod is Running until its sidecars have ended, too.
+func jobCompletes(c *lossEvidence) bool {
+	all := slices.DeleteFunc(slices.Clone(c.now.Containers), func(x event.Container) bool { return x.Ready })
+	return strings.HasPrefix(c.now.Owner, "Job/") && len(all) > 0 &&
+		!slices.ContainsFunc(all, func(x event.Container) bool { return x.State != "terminated" || x.Reason != "Completed" })
 }
 
 // evicted reports whether the pod was evicted. The Eviction API, taint eviction, the scheduler and pod GC set the
