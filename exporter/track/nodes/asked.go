@@ -50,6 +50,11 @@ func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	return n != nil && n.kubelet.madePodsFlap(t, n.lastUnknown, event.NodeTime(by))
 }
 
+// marksFor is the longest time for which the node controller writes to the pods of a node that has returned. By default, it
+// writes to at most 20 pods per second (kube-controller-manager, --kube-api-qps), so after an outage of many nodes it needs
+// minutes. It only writes to pods that have not changed since the node turned Unknown: the other writes are conflicts.
+const marksFor = 10 * time.Minute
+
 // CauseOfMark returns the reason why the node controller set the Ready condition of a pod to False. kubeflap saw this
 // write at t. podReady is the time since which the pod had been Ready, or zero if unknown.
 //
@@ -60,6 +65,8 @@ func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 // The pod watch can lag, so a status that the node had shortly before t also explains the write. The node watch can
 // lag, too, so it may not show the status yet. In this case, the cause is certain only if the node has been silent for
 // longer than the grace period.
+//
+// The controller may still write to pods when the node is Ready again, see marksFor.
 func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause, certain bool) {
 	n := existing(x.nodes, name)
 	if n == nil || x.watches.Missing(event.KindNode) {
@@ -75,7 +82,7 @@ func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause
 		return cause.NodeHeartbeatLost, true
 	case n.lastFalse.After(since):
 		return cause.NodeNotReady, true
-	case n.heartbeat.missed && !x.isBlind():
+	case n.heartbeat.missed && !x.isBlind(), n.lastUnknown.After(t.Add(-marksFor)) && podReady.Before(n.lastUnknown):
 		return cause.NodeHeartbeatLost, true
 	}
 	return cause.Unknown, false
