@@ -30,8 +30,9 @@ type health struct {
 	checksFor time.Duration
 	// readyTimes holds the times at which the Ready nodes of the first list had become Ready.
 	readyTimes []event.NodeTime
-	// `searched` is the time of the last search for overdue nodes.
-	searched time.Time
+	// `searched` is the time of the last search for overdue nodes. `marked` is the last time at which the node controller set
+	// a node to Unknown, or a pod to not ready.
+	searched, marked time.Time
 }
 
 // scheduleCheck schedules a check of the node for the time when its next heartbeat becomes late or missed. It does

@@ -42,8 +42,8 @@ func (x *health) isDecided(n *node, t time.Time) bool {
 	since := latest(x.intervalStart(n), x.watchedSince(n))
 	leads, leaderKnown := x.controlPlane.LeadsSince(t)
 	due := latest(since, leads).Add(x.grace.Period)
-	if x.reads.Answers.Sub(latest(due, x.reads.AnswersSince)) <= controlplane.MonitorSlack {
-		return false
+	if x.reads.Answers.Sub(latest(due, x.reads.AnswersSince, x.marked)) <= controlplane.MonitorSlack {
+		return false // or the node controller is busy with other nodes
 	}
 	certain := x.grace.IsCertain() && (leaderKnown || t.Sub(since) > x.grace.LongestUnseen())
 	if !h.overdue || certain {

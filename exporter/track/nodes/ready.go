@@ -164,7 +164,7 @@ func (x *health) turnedUnseen(n *node, t time.Time) transition.NodeReadyMissed {
 // heartbeat is the grace period plus the controller's delay. It serves as a sample of the grace period.
 func (x *health) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
-	h.controllerRenewTime = h.apiRenewTime
+	h.controllerRenewTime, x.marked = h.apiRenewTime, e.Seen
 	if !x.reads.Doubtful() {
 		h.confirmed = true
 		x.found.AddInOrder(x.appendLate(nil, n, e.Seen, e.Seen)) // the node controller also considers the node silent

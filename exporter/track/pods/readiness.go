@@ -105,6 +105,9 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	if tentative == cause.Unknown {
 		tentative = c.cause()
 	}
+	if tentative == cause.NodeHeartbeatLost {
+		x.nodes.PodMarked(e.Seen)
+	}
 	w := &ReadinessLoss{Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.ReadyChangedAt), tentative: tentative, version: x.watches.Version()}
 	if w.because = Quote(c.why(tentative)); tentative == p.RemovalCause && was.removedBecause != "" {
 		w.because = was.removedBecause
