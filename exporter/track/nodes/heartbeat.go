@@ -104,7 +104,9 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 			h.steady.learn(interval)
 		}
 		if n.ready == event.StatusTrue && n.statusSince.Before(h.last) {
-			x.grace.NodeStayedReady(interval)
+			// Before, the node controller was busy with other nodes, or another one led.
+			leads, _ := x.controlPlane.LeadsSince(t)
+			x.grace.NodeStayedReady(t.Sub(latest(h.last, x.marked, leads)))
 		}
 		x.found.Add(transition.HeartbeatSeen{OfNode: sent, Interval: interval})
 	case h.missed:
