@@ -43,7 +43,7 @@ type Departure struct {
 	// last of them left, or zero.
 	pods    int
 	emptied time.Time
-	// `left` is the last time at which one of them left.
+	// `left` is the last time at which one of them left because it was deleted.
 	left time.Time
 	// The last evictions through the Eviction API without a pause of more than evictingFor.
 	firstEviction, lastEviction time.Time
@@ -71,14 +71,15 @@ func (a *announcement) in(t time.Time) bool {
 	return !a.since.After(t) && (a.until.IsZero() || t.Before(a.until))
 }
 
-// SetPods records the number of pods that run on the node at t, without DaemonSet pods and static pods.
-func (d *Departure) SetPods(n int, t time.Time) {
+// SetPods records the number of pods that run on the node at t, without DaemonSet pods and static pods. The parameter left
+// is set if one of them was deleted. A pod that has ended by itself, such as a Job's, does not mean that the node departs.
+func (d *Departure) SetPods(n int, left bool, t time.Time) {
 	if n > 0 {
 		d.emptied = time.Time{}
 	} else if d.pods > 0 {
 		d.emptied = t
 	}
-	if n < d.pods {
+	if left {
 		d.left = t
 	}
 	d.pods = n
@@ -198,10 +199,11 @@ func (d *Departure) AnnouncedSilence(t time.Time) string {
 	return ""
 }
 
-// isUsed reports whether an announcement is a cordon, and nothing has moved the node's pods away.
+// isUsed reports whether an announcement is a cordon, and nothing has moved the node's pods away since.
 func (d *Departure) isUsed(a *announcement, t time.Time) bool {
 	hasPods := d.pods > 0 || d.emptied.After(t)
-	return a.reason == Cordon && hasPods && !d.isEvicting(t) && (d.left.After(t) || t.Sub(d.left) > evictingFor)
+	moved := !d.left.After(t) && t.Sub(d.left) <= evictingFor && !d.left.Before(a.since)
+	return a.reason == Cordon && hasPods && !d.isEvicting(t) && !moved
 }
 
 // AnnouncedEviction is like Announced, for a pod that was evicted through the Eviction API at t. Such an eviction from a

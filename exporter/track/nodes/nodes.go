@@ -89,7 +89,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 		return turned
 	}
 	n.uid, n.exists, n.created, n.departure = o.UID, true, e.Seen, departure.Departure{}
-	n.departure.SetPods(x.pods[o.Name], e.Seen)
+	n.departure.SetPods(x.pods[o.Name], false, e.Seen)
 	n.condition = firstCondition(e, o.Ready)
 	n.departure.Note(e, o, true, n.troubled, n.ready == event.StatusTrue)
 	if earlier, ok := x.cordoned[n.uid]; ok {
@@ -124,13 +124,14 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	}
 }
 
-// CountPods adds `by` to the number of pods on a node. The caller must exclude DaemonSet pods and static pods.
-func (x *Nodes) CountPods(name string, by int) {
+// CountPods adds `by` to the number of pods on a node. The parameter left is set if a pod left because it was deleted. The
+// caller must exclude DaemonSet pods and static pods.
+func (x *Nodes) CountPods(name string, by int, left bool) {
 	if x.pods[name] += by; x.pods[name] == 0 {
 		delete(x.pods, name)
 	}
 	if n := x.nodes[name]; n != nil {
-		n.departure.SetPods(x.pods[name], x.watches.Now())
+		n.departure.SetPods(x.pods[name], left, x.watches.Now())
 	}
 }
 

@@ -92,10 +92,10 @@ func (x *Pods) set(p *Pod, o *event.Pod, t time.Time) {
 		return
 	}
 	if occupied {
-		x.nodes.CountPods(node, -1)
+		x.nodes.CountPods(node, -1, !o.DeletionTimestamp.IsZero())
 	}
 	if x.occupies(p) {
-		x.nodes.CountPods(x.Node(p), 1)
+		x.nodes.CountPods(x.Node(p), 1, false)
 	}
 }
 
@@ -108,7 +108,7 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	x.noteRemovalCause(p, o, e.Seen)
 	x.resolveAllOf(p)
 	if x.occupies(p) {
-		x.nodes.CountPods(x.Node(p), -1)
+		x.nodes.CountPods(x.Node(p), -1, true)
 	}
 	x.rememberDeleted(p, e)
 	x.leave(p, e.Seen)
