@@ -86,11 +86,11 @@ func (x *heartbeats) applyRenewTime(n *node, e event.Event, made time.Time, rene
 // than the one it has saved (node lifecycle controller, tryUpdateNodeHealth). So it considers the node silent.
 func (x *heartbeats) noteSetBack(n *node, e event.Event, renewed event.NodeTime) {
 	h := &n.heartbeat
-	if h.setBack || e.Type != event.Modified || !renewed.Before(h.controllerRenewTime) || h.renewalSeen.IsZero() {
+	if h.setBack || e.Type != event.Modified || !renewed.Before(h.controllerRenewTime) || renewed.IsZero() || h.renewalSeen.IsZero() {
 		return
 	}
 	h.setBack = true
-	back := transition.ClockSetBack{OfNode: n.at(e.Seen), By: h.controllerRenewTime.Sub(renewed) + e.Seen.Sub(h.renewalSeen)}
+	back := transition.ClockSetBack{OfNode: n.at(e.Seen), By: h.controllerRenewTime.Add(e.Seen.Sub(h.renewalSeen)).Sub(renewed)}
 	if !h.doubtUntil.Before(h.lastRenewTime) {
 		back.InDoubt = h.doubtUntil.Sub(renewed)
 	}
