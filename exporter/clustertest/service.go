@@ -118,16 +118,29 @@ func (v *Service) edit(writer, how string) {
 	v.cluster.Tell(event.Modified, &v.endpoints)
 }
 
-// write writes manual Endpoints. Of the writer -, nothing is known.
-func (v *Service) write(writer string, ips ...string) {
+// write writes Endpoints by hand. Of the writer -, nothing is known.
+func (v *Service) write(writer string, addresses ...string) {
 	writer = strings.TrimPrefix(writer, "-")
-	v.endpoints.Addresses = byHand(ips...)
+	v.endpoints.Addresses = v.cluster.addresses(addresses)
 	v.endpoints.Writer, v.endpoints.LastApplied = writer, writer == kubectlApply
 	v.endpoints.OtherWriter = v.endpoints.Writer
 	v.cluster.Tell(event.Modified, &v.endpoints)
 }
 
 const kubectlApply = "kubectl-client-side-apply"
+
+// addresses returns the addresses of pods, such as web/1, and manual ones.
+func (c *Cluster) addresses(words []string) (all []event.Address) {
+	for _, word := range words {
+		if strings.Contains(word, "/") {
+			p := Act{Args: []string{word}}.pods(c)[0]
+			all = append(all, event.Address{UID: p.UID, IP: p.ip, Ready: true})
+		} else {
+			all = append(all, byHand(word)...)
+		}
+	}
+	return all
+}
 
 func byHand(ips ...string) (all []event.Address) {
 	for _, ip := range ips {
@@ -142,14 +155,7 @@ func (c *Cluster) slice(name, service, manager string, addresses ...string) {
 	if strings.HasSuffix(manager, ".k8s.io") {
 		o.Writer = "kube-controller-manager"
 	}
-	for _, word := range addresses {
-		if strings.Contains(word, "/") {
-			p := Act{Args: []string{word}}.pods(c)[0]
-			o.Addresses = append(o.Addresses, event.Address{UID: p.UID, IP: p.ip, Ready: true})
-		} else {
-			o.Addresses = append(o.Addresses, byHand(word)...)
-		}
-	}
+	o.Addresses = c.addresses(addresses)
 	typ := event.Added
 	if i := c.sliceNamed(name); i >= 0 {
 		typ, c.Others = event.Modified, slices.Delete(c.Others, i, i+1)

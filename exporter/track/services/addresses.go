@@ -55,10 +55,12 @@ type address struct {
 	state state
 	// `manual` is set if the address has no targetRef. `foreign` is set if isForeign was true for it.
 	manual, foreign bool
+	// keeper is the kind of writer of the object.
+	keeper keeper
 }
 
 func (h *source) newAddress(a *event.Address) address {
-	is := address{id: a.UID, state: stateOf(a), manual: a.ByHand, foreign: h.isForeign(a)}
+	is := address{id: a.UID, state: stateOf(a), manual: a.ByHand, foreign: h.isForeign(a), keeper: h.keeper}
 	if ip, err := netip.ParseAddr(a.IP); err == nil {
 		is.bytes = ip.As16()
 	}
@@ -101,7 +103,7 @@ func (h *source) replace(held []event.Address, read event.Kind) (all []changed) 
 				*e = h.newAddress(&held[i])
 				all = append(all, changed{*e, was})
 			}
-			e.foreign = h.isForeign(&held[i])
+			e.foreign, e.keeper = h.isForeign(&held[i]), h.keeper
 		}
 		return all
 	}

@@ -30,8 +30,8 @@ func (q *losses) explain(l *loss) explanation {
 	if l.vanished {
 		x.certain, x.lagging = false, true
 	}
-	if l.sliceDeleted {
-		x.certain = false // the slice may have been deleted with its Service, whose deletion kubeflap has not seen yet
+	if l.deleted {
+		x.certain = false // the object may have been deleted with its Service, whose deletion kubeflap has not seen yet
 	}
 	return x
 }
@@ -64,14 +64,14 @@ func (q *losses) explainByEvidence(l *loss) explanation {
 		return explanation{cause: cause.PodDeleted, lagging: !q.watches.Missing(event.KindPod)}
 	case p == nil, deleted:
 		l.vanished = l.vanished || deleted
-		return explanation{cause: q.explainByService(l)}
+		return explanation{cause: cmp.Or(q.explainByService(l), q.explainByWriter(l))}
 	}
 	// The last known state of the pod does not explain the loss. Either the pod is not the cause, or the pod watch lags.
 	why, otherwise := q.explainByService(l), q.pods.Cause(p)
 	if w != nil {
 		otherwise = w.Cause // the slice watch may lag and show an old state, from which the pod has already recovered
 	}
-	return explanation{cause: cmp.Or(why, otherwise), lagging: why == cause.Unknown && p.IsReady() && !q.watches.Missing(event.KindPod)}
+	return explanation{cause: cmp.Or(why, otherwise, q.explainByWriter(l)), lagging: why == cause.Unknown && p.IsReady() && !q.watches.Missing(event.KindPod)}
 }
 
 // explainByPod explains that an address became not ready by a readiness loss of its pod. With publishNotReadyAddresses,
@@ -114,8 +114,20 @@ func (q *losses) explainByService(l *loss) cause.Cause {
 	case q.changedAround(l):
 		return cause.ServiceChanged
 	case l.vanished: // kubeflap did not see who deleted the object
-	case l.keeper == foreigner && l.service.hasSelector(), l.sliceDeleted && l.service.isReady(l.change.ID, q.readFrom):
+	case l.keeper == foreigner && l.service.hasSelector(), l.deleted && l.keeper == controller && l.service.isReady(l.change.ID, q.readFrom):
 		// The EndpointSlice controller would not delete a slice and add its address again immediately.
+		return cause.ManualWrite
+	}
+	return cause.Unknown
+}
+
+// explainByWriter explains a loss that nothing else explains. Without a selector, no Kubernetes controller derives the
+// addresses from pods, so whoever writes them removed this one. If they are mirrored, that is who writes the Endpoints.
+func (q *losses) explainByWriter(l *loss) cause.Cause {
+	switch {
+	case l.vanished, l.service.hasSelector(), l.keeper == controller, l.keeper == knownManager:
+	case l.keeper == mirror && !q.watches.IsSynced(event.KindEndpoints): // the writer is unknown
+	default:
 		return cause.ManualWrite
 	}
 	return cause.Unknown

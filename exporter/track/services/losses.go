@@ -28,9 +28,9 @@ type loss struct {
 	of int
 	// `vanished` is set if the object with the address, or its pod, was deleted while kubeflap did not watch.
 	vanished bool
-	// keeper is the kind of writer of the object with the address. edited and sliceDeleted are those of the update.
-	keeper               keeper
-	edited, sliceDeleted bool
+	// keeper is the kind of writer of the object with the address. edited and deleted are those of the update.
+	keeper          keeper
+	edited, deleted bool
 	// version is the resourceVersion of the write that made the loss, or 0 if it is unknown.
 	version uint64
 	// settled is set if the cause has been determined.
@@ -109,7 +109,7 @@ func (q *losses) settle(l *loss, why cause.Cause) {
 	l.settled = true
 	c.Vanished = why == cause.Unknown && l.vanished
 	c.Foreign = c.Foreign && (why == cause.ManualWrite || c.Vanished)
-	c.Cause, c.Steady = why, why == cause.ManualWrite && l.manual && q.hasSteadyWriter(s)
+	c.Cause, c.Steady = why, why == cause.ManualWrite && q.hasSteadyWriter(s)
 	c.Managed = why == cause.Unknown && l.keeper == knownManager
 	if pod := q.pods.Named(c.ID); pod.Name != "" {
 		c.Pod = pod

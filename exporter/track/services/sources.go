@@ -124,8 +124,8 @@ func (x *Services) drop(e event.Event, h *source) {
 	delete(x.sources, h.uid)
 	if h.service != nil {
 		u := x.newUpdate(h, e)
-		isSeen := e.Type == event.Deleted && !e.IsInferred()
-		u.sliceDeleted, u.edited = isSeen && h.keeper == controller, isSeen && h.keeper != controller && h.keeper != knownManager
+		u.deleted = e.Type == event.Deleted && !e.IsInferred()
+		u.edited = u.deleted && (h.keeper == unproven || h.keeper == foreigner)
 		h.truncated = false
 		x.replace(&u, h, &written{})
 	}

@@ -23,9 +23,9 @@ type update struct {
 	vanished bool
 	// relisting is set for an event of a later list of EndpointSlices. SlicesListed counts the changes of such a list.
 	relisting bool
-	// edited is set if somebody wrote or deleted an object that a controller manages. sliceDeleted is set if a slice of the
-	// EndpointSlice controller was deleted.
-	edited, sliceDeleted bool
+	// edited is set if somebody wrote or deleted an object that a controller manages. deleted is set if kubeflap saw that the
+	// object was deleted.
+	edited, deleted bool
 	// wasTruncated reports whether the Endpoints object omitted addresses before the event.
 	wasTruncated bool
 	// `before` counts the addresses before the event. readyBefore is the number of ready ones.
@@ -105,7 +105,7 @@ func (q *losses) noteLoss(u *update, a changed, named transition.Address, r *rec
 	s := u.service
 	l := &loss{
 		service: s, of: int(u.readyBefore), recovered: s.recovered, manual: a.manual, terminating: a.state == terminating, vanished: u.vanished,
-		version: q.watches.Version(), edited: u.edited, sliceDeleted: u.sliceDeleted,
+		version: q.watches.Version(), keeper: a.keeper, edited: u.edited, deleted: u.deleted,
 		change: transition.AddressLost{
 			At: at(u.at), Address: named, Removed: !a.state.stays(), Trigger: transition.Trigger(s.uid, u.version),
 			Foreign: a.state == absent && a.foreign && s.hasSelector() && (q.readFrom != event.KindEndpoints || !s.conflict),
