@@ -97,6 +97,23 @@ func TestTheClockIsSetBackDuringARestart(t *testing.T) {
 	}
 }
 
+// TestTheClockWasSetBackBeforeARestart has a recording that begins with a clock that is ahead by ten minutes. Soon after a
+// restart, node-5 falls silent.
+func TestTheClockWasSetBackBeforeARestart(t *testing.T) {
+	r := newRestarted(t, "start 9; 400 silent 5 until 1000")
+	r.runUntil(300)
+	for i := range r.recorded {
+		if e := &r.recorded[i]; e.Seen.Before(storyBegin.Add(seconds(200))) {
+			e.Seen = e.Seen.Add(10 * time.Minute)
+		}
+	}
+	r.restart(301)
+	r.runUntil(500)
+	if got := r.notices(); got != "started node-5 node" {
+		t.Errorf("reported %q", got)
+	}
+}
+
 // TestALongGap restarts kubeflap after more than ten minutes. It must show that its incidents were interrupted, and begin
 // anew with what the lists show. A later process that replays the recordings, with their hole, must show the same.
 func TestALongGap(t *testing.T) {

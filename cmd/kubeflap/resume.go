@@ -75,7 +75,7 @@ func (p *pipeline) resume(found *earlier, now time.Time, logger *slog.Logger) {
 	})
 	switch away := now.Sub(last); {
 	case away < 0:
-		logger.Warn("the recordings end in the future, so kubeflap starts without its history", "end", last.UTC())
+		logger.Warn("the recordings reach into the future, so kubeflap starts without its history", "until", last.UTC())
 		fallthrough
 	case last.IsZero():
 		p.begin(now)
@@ -88,7 +88,8 @@ func (p *pipeline) resume(found *earlier, now time.Time, logger *slog.Logger) {
 	}
 }
 
-// replayEarlier passes the events of earlier processes to the tracker. It returns the time of the last event.
+// replayEarlier passes the events of earlier processes to the tracker. It returns the time that the tracker has reached: that
+// of the last event, unless the clock was set back before.
 func (p *pipeline) replayEarlier(recorded iter.Seq2[event.Event, error], now time.Time) (last time.Time, err error) {
 	var hole time.Time // the time of the last event before a hole in the recording
 	for e, err := range recorded {
@@ -105,7 +106,7 @@ func (p *pipeline) replayEarlier(recorded iter.Seq2[event.Event, error], now tim
 		if e.Reason == event.ReasonNotRecorded {
 			hole = e.Seen
 		}
-		last = e.Seen
+		last = incident.Later(last, e.Seen)
 		p.replayed(e)
 	}
 	return last, nil
