@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -28,6 +29,7 @@ func Read(ctx context.Context, dir string, from, to time.Time) (eventSeq, error)
 		return nil, err
 	}
 	p := player{ctx: ctx, segments: inPeriod(all, from, to), from: from, to: to}
+	slices.SortStableFunc(p.segments, func(a, b Segment) int { return a.Begins.Compare(b.Begins) })
 	var damage error
 	for len(p.segments) > 0 {
 		p.first, err = stateAt(p.segments[0], from)
@@ -65,7 +67,8 @@ func inPeriod(all []Segment, from, to time.Time) (some []Segment) {
 	return some
 }
 
-// player yields the events of several segments.
+// player yields the events of several segments, in the order of their beginnings. If the clock was set back, two segments
+// can have the same time. The player then yields only the one that was recorded later, because the time must not go back.
 type player struct {
 	ctx      context.Context
 	segments []Segment
@@ -77,9 +80,10 @@ type player struct {
 	// seen is the time of the last event, and watches is the state of the watches after it.
 	seen    time.Time
 	watches watches
-	// whole is set if the previous segment was read to its end. A segment has no end if the process that wrote it was
-	// killed or is still writing.
-	whole bool
+	// number is the number of the previous segment, and whole is set if it was read to its end. A segment has no end if the
+	// process that wrote it was killed or is still writing.
+	number int
+	whole  bool
 	// later is set if there are events after the period.
 	later bool
 }
@@ -101,6 +105,9 @@ func (p player) events(yield func(event.Event, error) bool) {
 // play yields the events of a segment. If it continues the previous one without a hole, play skips the lists at its
 // beginning. Otherwise, it first reports the watches as down.
 func (p *player) play(i int) bool {
+	if p.seen.After(p.segments[i].Begins.Add(clockSlack)) {
+		return true // the previous segment was recorded later
+	}
 	r, err := recording.Open(p.segments[i].path)
 	if err != nil {
 		p.whole = false
@@ -111,12 +118,13 @@ func (p *player) play(i int) bool {
 	switch {
 	case i == 0:
 		skip, events = 0, p.first.events(r, p.from)
-	case !p.whole, skip <= 0, p.segments[i].number != p.segments[i-1].number+1:
+	case !p.whole, skip <= 0, p.segments[i].number != p.number+1:
 		if skip = 0; !p.sendDown() {
 			return false
 		}
 	}
-	p.whole = true
+	p.number, p.whole = p.segments[i].number, true
+	until := p.until(i)
 	for ev, err := range events {
 		switch {
 		case err != nil:
@@ -124,11 +132,24 @@ func (p *player) play(i int) bool {
 			return errors.Is(err, recording.ErrCutShort) || p.sendDown()
 		case skip > 0:
 			skip--
+		case !until.IsZero() && ev.Seen.After(until):
+			p.whole = false
+			return true
 		case !p.send(ev):
 			return false
 		}
 	}
 	return true
+}
+
+// until returns the time at which a segment that was recorded later begins, or zero.
+func (p *player) until(i int) time.Time {
+	for _, s := range p.segments[i+1:] {
+		if s.number > p.segments[i].number {
+			return s.Begins.Add(clockSlack)
+		}
+	}
+	return time.Time{}
 }
 
 // send yields an event. It omits events after the period, but does not end the reading, because the clock may have been
