@@ -73,10 +73,11 @@ type period struct {
 	*Allowances
 }
 
-// continues reports whether something failed in the period. An incident that began earlier can end in it.
+// continues reports whether something failed in the period. An incident that began earlier can end in it. The timeline lacks
+// spans of the period only if it has later ones.
 func (p *period) continues() bool {
-	return p.SpansLeftOut > 0 || slices.ContainsFunc(p.Timeline, func(s incident.Span) bool {
-		return !s.Start.Before(p.from) && !s.Start.After(p.to) && s.Track != incident.TrackBlind
+	return slices.ContainsFunc(p.Timeline, func(s incident.Span) bool {
+		return !s.Start.Before(p.from) && (p.SpansLeftOut > 0 || !s.Start.After(p.to)) && s.Track != incident.TrackBlind
 	})
 }
 

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/check"
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
+	"github.com/kubeflap/kubeflap/exporter/web"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+)
+
+// TestCheckOfStories judges a period of a simulated cluster.
+func TestCheckOfStories(t *testing.T) {
+	for _, x := range []struct {
+		name, story string
+		from, to    float64
+		allowed     check.Allowances
+		// want says which flaps are unexpected, and how many incidents were accepted or had begun before.
+		want string
+	}{
+		{"what was so at the beginning", "0 manual db selector\n0 write db 192.0.2.1\n10 silent 1\n10 crash web/1\n100 kubeflap", 101, 400, check.Allowances{}, "[] 0 2"},
+		{"many flaps before, and a recovery", "repeat 60 every 5\n    100 crash web/1 for 2\n400 crash web/1 for 20", 410, 450, check.Allowances{}, "[] 0 1"},
+		{"many flaps before, and one more", "repeat 60 every 5\n    100 crash web/1 for 2\n400 crash web/1 for 20", 399, 450, check.Allowances{}, "[shop/web: 61 ready addresses lost] 0 0"},
+	} {
+		answer := answerOf(x.story, x.to)
+		from := clustertest.Begin.Add(seconds(x.from))
+		x.allowed.BlindSeconds = 120
+		r := check.Judge(&answer, from, answer.AsOf, &x.allowed)
+		flaps := []string{}
+		for _, flap := range r.Unexpected {
+			flaps = append(flaps, flap.Impact)
+		}
+		if got := fmt.Sprint(flaps, r.Accepted, r.Earlier); got != x.want {
+			t.Errorf("%s: %s, want %s: %s", x.name, got, x.want, r.Text())
+		}
+	}
+}
+
+// answerOf returns what kubeflap answers at a second of a story.
+func answerOf(story string, second float64) api.Answer {
+	x := clustertest.Parse(story)
+	c := x.Cluster(0)
+	p := newPipeline(trackerSettings(), func() time.Time { return c.Now }, silent)
+	c.Watchers[0].Sink = p.apply
+	c.Start()
+	for c.Second() < second {
+		c.RunUntil(min(second, c.Second()+0.5))
+		p.tick()
+	}
+	return web.Answer([]web.Cluster{p.cluster()}, &api.Query{})
+}
