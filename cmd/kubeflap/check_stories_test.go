@@ -21,6 +21,11 @@ func TestCheckOfStories(t *testing.T) {
 		want string
 	}{
 		{"what was so at the beginning", "0 manual db selector\n0 write db 192.0.2.1\n10 silent 1\n10 crash web/1\n100 kubeflap", 101, 400, check.Allowances{}, "[] 0 2"},
+		{"a namespace is deleted, and its pods go first", "200 stop web/*\n200 stop store/1\n203 delete-service web\n205 delete-service store", 100, 400, check.Allowances{Planned: true}, "[] 2 0"},
+		{"but only if planned departures are accepted", "200 stop store/1\n205 delete-service store", 100, 400, check.Allowances{}, "[shop/store: no ready address for 5s] 0 0"},
+		{"a Service is deleted long after its pods", "200 stop store/1\n240 delete-service store", 100, 400, check.Allowances{Planned: true}, "[shop/store: no ready address for 40s] 0 0"},
+		{"a Service that has failed is deleted", "200 unready store/1\n205 delete-service store", 100, 400, check.Allowances{Planned: true}, "[shop/store: no ready address for 5s] 0 0"},
+		{"a Service is deleted with its pods, created, and its pods are deleted", "200 stop store/1\n205 delete-service store\n210 create-service store\n210 pod store 2 until 215\n250 evict store/1", 100, 400, check.Allowances{Planned: true}, "[] 1 0"},
 		{"many flaps before, and a recovery", "repeat 60 every 5\n    100 crash web/1 for 2\n400 crash web/1 for 20", 410, 450, check.Allowances{}, "[] 0 1"},
 		{"many flaps before, and one more", "repeat 60 every 5\n    100 crash web/1 for 2\n400 crash web/1 for 20", 399, 450, check.Allowances{}, "[shop/web: 61 ready addresses lost] 0 0"},
 	} {

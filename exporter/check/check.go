@@ -92,7 +92,7 @@ func (p *period) worst() (worst *Flap) {
 	for _, s := range p.Services {
 		name := s.String()
 		switch down := p.lasted(incident.TrackOutage, name, time.Duration(s.OutageTime)); {
-		case p.ignores(s.Namespace, s.Name) || p.Planned && isExpected(&s):
+		case p.ignores(s.Namespace, s.Name), p.Planned && (isExpected(&s) || p.isTornDown(&s)):
 			accepted = true
 		case s.Outages > 0 && down > seconds(p.ServiceSeconds):
 			add(down, name, "no ready address for "+phrase.Duration(down))
@@ -139,6 +139,15 @@ func isExpected(s *incident.Service) bool {
 		return !s.Down && s.Lost <= s.Outages
 	}
 	return false
+}
+
+// tornDownWithin is the longest time between the deletions of pods and of their Service if somebody deletes both, for example
+// with their namespace, whose objects are deleted in any order.
+const tornDownWithin = 30 * time.Second
+
+// isTornDown reports whether the only outage of a Service began because its pods were deleted, and it was deleted soon after.
+func (p *period) isTornDown(s *incident.Service) bool {
+	return p.Cause == cause.PodDeleted && s.Deleted && s.Outages == 1 && time.Duration(s.OutageTime) <= tornDownWithin
 }
 
 // lasted returns how long an object was in the given state in the period. If the timeline is not complete, it returns the

@@ -24,6 +24,8 @@ type Service struct {
 	OutageTime phrase.Seconds `json:"outage_seconds"`
 	// Down reports whether the Service currently has no ready address.
 	Down bool `json:"down"`
+	// Deleted reports whether the Service was deleted in an outage, and had no other outage since then.
+	Deleted bool `json:"deleted,omitempty"`
 	// AtLeast and AtMost are the limits of OutageTime if kubeflap did not see when an outage started or ended. Otherwise,
 	// an Incident omits them.
 	AtLeast phrase.Seconds `json:"outage_seconds_at_least,omitempty"`
@@ -40,7 +42,7 @@ type Service struct {
 func (s *Service) take(e *Service) {
 	s.Lost, s.Bounces = s.Lost+e.Lost, s.Bounces+e.Bounces
 	s.Wait, s.waited = cmp.Or(s.Wait, e.Wait), append(s.waited, e.waited...)
-	s.Outages += e.Outages
+	s.Outages, s.Deleted = s.Outages+e.Outages, s.Deleted || e.Deleted
 	s.addOutage(e.OutageTime, e.AtLeast, e.AtMost)
 	for class, n := range e.classes {
 		s.classes[class] += n
@@ -105,6 +107,7 @@ func (s Service) DownFor() string {
 func (f *Facts) BeginOutage(x transition.Service, t time.Time, class cause.Class) {
 	f.Outages++
 	e := f.EffectOn(x)
+	e.Deleted = false
 	e.Outages++
 	e.classes[class]++
 	f.Fails(OpenOutage(x), t)

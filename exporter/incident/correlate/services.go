@@ -24,6 +24,7 @@ type services struct {
 func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 	if s := l.lately[x.Service]; s != nil {
 		if s.record != nil {
+			s.record.Root().EffectOn(x.Service).Deleted = true
 			l.endOutage(x.Service, s, x.Time, incident.ServiceRemoved, s.class, max(x.Earliest.Sub(s.outage), 0), x.Time.Sub(s.outage))
 		}
 		delete(l.lately, x.Service)
