@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,8 @@ func TestCheckOfStories(t *testing.T) {
 		{"a Service is deleted with its pods, created, and its pods are deleted", "200 stop store/1\n205 delete-service store\n210 create-service store\n210 pod store 2 until 215\n250 evict store/1", 100, 400, check.Allowances{Planned: true}, "[] 1 0"},
 		{"many flaps before, and a recovery", "repeat 60 every 5\n    100 crash web/1 for 2\n400 crash web/1 for 20", 410, 450, check.Allowances{}, "[] 0 1"},
 		{"many flaps before, and one more", "repeat 60 every 5\n    100 crash web/1 for 2\n400 crash web/1 for 20", 399, 450, check.Allowances{}, "[shop/web: 61 ready addresses lost] 0 0"},
+		{"Services without a ready address after many others that keep one", crowded + "100 silent 1 until 200", 90, 400, check.Allowances{NodeSeconds: 1e3, ServiceSeconds: 5}, "[shop/s48: no ready address for 67.1s] 0 0"},
+		{"which may fail for so long", crowded + "100 silent 1 until 200", 90, 400, check.Allowances{NodeSeconds: 1e3, ServiceSeconds: 1e3}, "[] 1 0"},
 	} {
 		answer := answerOf(x.story, x.to)
 		from := clustertest.Begin.Add(seconds(x.from))
@@ -40,8 +43,26 @@ func TestCheckOfStories(t *testing.T) {
 		if got := fmt.Sprint(flaps, r.Accepted, r.Earlier); got != x.want {
 			t.Errorf("%s: %s, want %s: %s", x.name, got, x.want, r.Text())
 		}
+		for _, flap := range r.Unexpected {
+			if name, _, _ := strings.Cut(flap.Impact, ":"); flap.Outages > 0 && flap.ServicesLeftOut > 0 && !strings.Contains(flap.Summary, " and "+name+" had none") {
+				t.Errorf("%s: %s, but the summary is %s", x.name, flap.Impact, flap.Summary)
+			}
+		}
 	}
 }
+
+// crowded tells of a cluster in which the Services that lose an address first keep another one.
+var crowded = func() string {
+	text := "start 2\n"
+	for i := range 53 {
+		name := fmt.Sprintf("0 service s%02d 1", i)
+		if i < 48 {
+			name += " 2"
+		}
+		text += name + "\n"
+	}
+	return text
+}()
 
 // answerOf returns what kubeflap answers at a second of a story.
 func answerOf(story string, second float64) api.Answer {

@@ -180,7 +180,10 @@ func (f *Facts) Take(from *Facts) {
 		f.Quotes.Add(x, n)
 	}
 	for _, x := range from.effects.keys {
-		f.EffectOn(x).take(from.effects.of[x])
+		e := f.EffectOn(x)
+		if e.take(from.effects.of[x]); e.Outages > 0 {
+			f.list(x)
+		}
 	}
 	f.Members.take(&from.Members)
 	for _, x := range from.Silences {
