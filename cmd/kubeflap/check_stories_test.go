@@ -6,8 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/check"
 	"github.com/kubeflap/kubeflap/exporter/clustertest"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -48,6 +53,29 @@ func TestCheckOfStories(t *testing.T) {
 				t.Errorf("%s: %s, but the summary is %s", x.name, flap.Impact, flap.Summary)
 			}
 		}
+	}
+}
+
+// TestCheckOfPodsThatAreDeletedAgainAndAgain judges a period that begins after the first of them. The timeline does not show
+// their addresses.
+func TestCheckOfPodsThatAreDeletedAgainAndAgain(t *testing.T) {
+	log, at := correlate.New(1), func(second int) time.Time { return clustertest.Begin.Add(seconds(float64(second))) }
+	lose := func(i int) {
+		x := transition.AddressLost{At: transition.At{Time: at(10 * i)}, Removed: true, Cause: cause.PodDeleted, Losses: 4, Of: 3}
+		x.Service, x.Pod = transition.Service{Namespace: "shop", Name: "web"}, transition.Pod{Namespace: "shop", Name: fmt.Sprint("web-", i), Owner: "StatefulSet/web"}
+		x.ID = event.ParseUID(x.Pod.Name)
+		log.Observe(x)
+	}
+	for i := range 10 {
+		lose(i)
+	}
+	for _, want := range []string{"0 0", "1 0"} { // the last one is deleted in the second period
+		answer := api.Answer{AsOf: at(120), Coverage: api.Coverage{Since: phrase.Time{Time: at(0)}}, Incidents: log.Incidents(at(120))}
+		r := check.Judge(&answer, at(91), at(120), &check.Allowances{Planned: true})
+		if got := fmt.Sprint(len(r.Unexpected), r.Earlier); got != want {
+			t.Errorf("%s flaps, want %s: %s", got, want, r.Text())
+		}
+		lose(10)
 	}
 }
 

@@ -74,11 +74,20 @@ type period struct {
 }
 
 // continues reports whether something failed in the period. An incident that began earlier can end in it. The timeline lacks
-// spans of the period only if it has later ones.
+// spans of the period only if it has later ones. It also lacks addresses that were removed with their pods: if nothing was
+// broken when the period began, one of these was the last change.
 func (p *period) continues() bool {
-	return slices.ContainsFunc(p.Timeline, func(s incident.Span) bool {
-		return !s.Start.Before(p.from) && (p.SpansLeftOut > 0 || !s.Start.After(p.to)) && s.Track != incident.TrackBlind
-	})
+	broken := p.SpansLeftOut > 0
+	for _, s := range p.Timeline {
+		switch {
+		case s.Track == incident.TrackBlind:
+		case s.Start.Before(p.from):
+			broken = broken || s.End.IsZero() || !s.End.Before(p.from)
+		case p.SpansLeftOut > 0 || !s.Start.After(p.to):
+			return true
+		}
+	}
+	return !broken && !p.End.After(p.to)
 }
 
 // worst returns the worst effect that is not accepted, or nil.
