@@ -101,6 +101,9 @@ func (a *incidentLister) replay(p program, q *api.Query) (*api.Answer, error) {
 
 func (a *incidentLister) print(p program, answer *api.Answer, q *api.Query) error {
 	missing, document := answer.Coverage.Missing(a.between.from), any(answer)
+	if from, since := a.between.from, answer.Coverage.Since.Time; !from.IsZero() && since.After(from) {
+		missing = append(missing, "Not everything was watched before "+phrase.Moment(since)+", so incidents may be missing.")
+	}
 	if a.id != "" {
 		switch n := len(answer.Incidents); {
 		case n == 0:

@@ -95,6 +95,19 @@ func TestNoIncidentIsToldFromNotWatching(t *testing.T) {
 	}
 }
 
+// TestTheListSaysSinceWhenItIsKnown checks that a period before the coverage is no all-clear.
+func TestTheListSaysSinceWhenItIsKnown(t *testing.T) {
+	url, dir := serveIncidents(t, lostNode), recordedIn(t, lostNode)
+	for from, warning := range map[string]string{"12:12:42": "", "12:00:00": "Warning: Not everything was watched before 2026-11-23 12:11:57 UTC, so incidents may be missing.\n"} {
+		for name, args := range map[string][]string{"url": {"--url", url}, "dir": {dir}} {
+			status, _, errOut := kubeflap(t, append([]string{"incidents", "-o=json", "--from=2026-11-23T" + from + "Z"}, args...)...)
+			if status != 0 || errOut != warning {
+				t.Errorf("%s from %s: status %d, %q, want %q", name, from, status, errOut, warning)
+			}
+		}
+	}
+}
+
 // TestTheListSaysThatOlderIncidentsWereDropped checks that a list that lacks incidents is no all-clear. An incident in
 // full lacks nothing.
 func TestTheListSaysThatOlderIncidentsWereDropped(t *testing.T) {
