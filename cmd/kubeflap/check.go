@@ -253,6 +253,9 @@ func (c *checker) report(p program, result *check.Result) (err error) {
 	if c.annotate {
 		text = result.GitHub() + text
 	}
+	if c.annotate && len(c.command) > 0 {
+		text = "\n" + text // an annotation must begin a line, and the output of the command may not end one
+	}
 	if c.junit != "" {
 		err = os.WriteFile(c.junit, []byte(result.JUnit()), 0o644) //nolint:gosec // like all reports of a test run
 	}

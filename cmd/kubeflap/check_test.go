@@ -125,8 +125,9 @@ func TestCheckPassesTheStatusOfTheCommandOn(t *testing.T) {
 	if status, _, errOut := kubeflap(t, "check", "--url", once.URL, "--", "sh", "-c", "exit 7"); status != 7 || !strings.Contains(errOut, "503") {
 		t.Errorf("status %d without access after the command: %s", status, errOut)
 	}
-	if _, out, _ := kubeflap(t, "check", "--url", url, "--", "printf", "%s", "-o=json"); !strings.HasPrefix(out, "-o=json") {
-		t.Errorf("the arguments of the command changed: %s", out)
+	blind := answering(t, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"since":null,"incidents_lost_until":"2026-03-01T12:00:00Z"}}`)
+	if _, out, _ := kubeflap(t, "check", "--url", blind, "--github", "--", "printf", "%s", "-o=json"); !strings.HasPrefix(out, "-o=json\n::error ") {
+		t.Errorf("the arguments of the command changed, or the annotation does not begin a line: %s", out)
 	}
 	if status, _, errOut := kubeflap(t, "check", "--url", url, "--", "no-such-command"); status != 2 || !strings.Contains(errOut, "no-such-command") {
 		t.Errorf("status %d: %s", status, errOut)

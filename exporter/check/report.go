@@ -31,7 +31,7 @@ func (r *Result) Text() string {
 		fmt.Fprintf(&b, "%*s%s\n%s", indent, "", phrase.Wrap(x.why(), indent, width), api.Steps(&x.Incident, indent, false))
 	}
 	if more := len(r.Unexpected) - maxShown; more > 0 {
-		fmt.Fprintf(&b, "\nand %d more: see the file of --junit\n", more)
+		fmt.Fprintf(&b, "\nand %d more: --junit=FILE writes all of them\n", more)
 	}
 	if notes := r.notes(); len(notes) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(notes, "\n"))
