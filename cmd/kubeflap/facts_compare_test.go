@@ -29,7 +29,6 @@ func (x *facts) compare(t *testing.T, segment int, reported changes, begin time.
 	}
 	want.sort()
 	got.sort()
-	got.dropResetsOfDeleted()
 	keys := map[string]bool{}
 	for key := range want {
 		keys[key] = true
@@ -49,22 +48,6 @@ func (x *facts) compare(t *testing.T, segment int, reported changes, begin time.
 		}
 	}
 	reportFaults(t, faults)
-}
-
-// dropResetsOfDeleted drops resets of Services that were deleted in the same moment. The deletions of a Service and of
-// its Endpoints arrive on different watches, so kubeflap may see that of the Endpoints first. No gap is involved.
-func (c changes) dropResetsOfDeleted() {
-	for key, all := range c {
-		object, isReset := strings.CutPrefix(key, "reset ")
-		if !isReset {
-			continue
-		}
-		c[key] = slices.DeleteFunc(all, func(x factChange) bool {
-			return slices.ContainsFunc(c["service "+object], func(deleted factChange) bool {
-				return deleted.seen.Sub(x.seen).Abs() < time.Second
-			})
-		})
-	}
 }
 
 // dropFirst drops the report of a node's first heartbeat. The recorder measures no interval before it. kubeflap reports

@@ -85,8 +85,8 @@ func (q *losses) settleAny(some []*loss, mayGuess bool) {
 // PodResolved settles the losses that waited for the cause of a pod's readiness change, and for nothing else.
 func (q *losses) PodResolved(w *pods.ReadinessLoss) { q.settleAny(q.byAddress[w.Pod.ID], true) }
 
-// SettleAll settles all losses with their most likely cause, and makes all classes final.
-func (q *losses) SettleAll() {
+// settleAll settles all losses with their most likely cause, and makes all classes final.
+func (q *losses) settleAll() {
 	all := slices.Concat(slices.Collect(maps.Values(q.byAddress))...)
 	slices.SortFunc(all, compareLosses)
 	for _, l := range all {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -69,21 +70,61 @@ func (q *facts) compare(u *update, k event.Kind, inEndpoints bool) {
 	switch {
 	case u.quiet || u.vanished || selector && before.managed+now.managed > 0:
 	case before.manual > 0 && now.manual == 0:
-		if selector {
-			s.ResetsWithSelector++
-			s.LastReset.WithSelector = u.at
-		} else {
-			s.ResetsSelectorless++
-			s.LastReset.Selectorless = u.at
+		q.settleReset(s)
+		r := &reset{transition.EndpointsReset{
+			At: at(u.at), Service: s.name, Count: int(before.manual), BySelector: inEndpoints, Trigger: transition.Trigger(s.uid, u.version),
+		}, q.watches.Version(), selector, before.managed+now.managed > 0}
+		if s.reset, s.cleared = r, selector; selector && !u.deleted {
+			q.settleReset(s)
+			break
 		}
-		s.cleared = selector
-		q.report(s, transition.EndpointsReset{
-			At: at(u.at), Service: s.name, Count: int(before.manual), BySelector: selector && inEndpoints, Trigger: transition.Trigger(s.uid, u.version),
+		q.watches.Schedule(u.at.Add(evidenceWait), watches.RankServices, func() {
+			if s.reset == r {
+				q.settleReset(s)
+				q.checkWriters(s, q.watches.Now())
+			}
 		})
-	case before.manual == 0 && now.manual > 0 && s.cleared && selector:
-		q.report(s, transition.EndpointsRewritten{At: at(u.at), Service: s.name, Count: int(now.manual)})
+	case before.manual == 0 && now.manual > 0:
+		if q.settleReset(s); s.cleared && selector {
+			q.report(s, transition.EndpointsRewritten{At: at(u.at), Service: s.name, Count: int(now.manual)})
+		}
 	}
 	q.checkWriters(s, u.at)
+}
+
+// reset is the removal of all manually managed addresses of a Service. It waits for evidenceWait if the watch of Services can
+// be behind: the Service may have been deleted, or have got a selector. version is the resourceVersion of the removal, or 0 if
+// it is unknown. `selector` is set if kubeflap knew of a selector, and hadPods if the Service had addresses of pods.
+type reset struct {
+	transition.EndpointsReset
+	version           uint64
+	selector, hadPods bool
+}
+
+// settleReset counts and reports a Service's reset, if one waits. If a selector matches pods, the removed addresses were
+// foreign addresses.
+func (q *facts) settleReset(s *service) {
+	r := s.reset
+	if s.reset = nil; r == nil {
+		return
+	}
+	selector := r.selector || s.selected != 0 && s.selected < r.version
+	if selector && r.hadPods {
+		return
+	}
+	if r.Waited = q.watches.Now().Sub(r.Time); selector {
+		s.ResetsWithSelector++
+		s.LastReset.WithSelector = r.Time
+	} else {
+		s.ResetsSelectorless++
+		s.LastReset.Selectorless = r.Time
+	}
+	s.cleared, r.BySelector = selector, r.BySelector && selector
+	if r.BySelector && !s.conflict { // kubeflap saw the selector after the removal
+		s.conflict = true
+		q.report(s, transition.SelectorConflict{At: r.At, Service: s.name, Count: r.Count, Trigger: transition.Trigger(s.uid, s.endpoints().appeared)})
+	}
+	q.report(s, r.EndpointsReset)
 }
 
 // inConflict reports whether a Service has manually managed Endpoints and a selector that matches no pods. The

@@ -30,6 +30,8 @@ type service struct {
 	// when a pod matches the selector, or when the selector is removed. `conflict` is set while a selector conflict is
 	// reported.
 	cleared, conflict bool
+	// `reset` is the removal of all manually managed addresses that is not counted yet, or nil.
+	reset *reset
 	// `marked` is set while the Service awaits a comparison. `diverging` contains the start of the disagreement about each
 	// address.
 	marked    bool
@@ -47,6 +49,8 @@ type service struct {
 	outage    *outage
 	recovered time.Time
 
+	// selected is the resourceVersion of the write that gave the Service a selector, or 0 if it has none or that is unknown.
+	selected uint64
 	// changed is the time at which the Service's selection of pods last changed, by its selector or by
 	// publishNotReadyAddresses. unpublished is the time at which the latter changed.
 	changed, unpublished event.Moment
@@ -113,6 +117,12 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 		s = &service{name: name, uid: o.UID, created: e.Seen}
 		x.all[name], x.sorted = s, nil
 		x.placeAll(x.waiting[name])
+	}
+	if selector := len(o.Selector) > 0; selector != s.hasSelector() {
+		s.selected = 0
+		if selector && !isNew {
+			s.selected = x.watches.Version()
+		}
 	}
 	// A change of the selection of pods can also explain address losses that kubeflap saw shortly before the change.
 	selector, now := pods.NewSelector(o.Selector), x.watches.Moment(e.Seen)

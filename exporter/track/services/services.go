@@ -128,6 +128,14 @@ func (q *facts) concerns(s *service, id event.UID) bool {
 // AddressSource returns the resource from which address states are read.
 func (x *Services) AddressSource() event.Kind { return x.readFrom }
 
+// SettleAll ends all waits for evidence.
+func (x *Services) SettleAll() {
+	for _, s := range x.inOrder() {
+		x.settleReset(s)
+	}
+	x.settleAll()
+}
+
 // WatchChanges measures the outages up to the time since which it is unknown whether they are ongoing. Call it before each
 // change of a watch.
 func (x *Services) WatchChanges() {
