@@ -145,7 +145,9 @@ func (t *parts) applyWatch(e event.Event) {
 		t.nodes.ListEnded(e.Seen)
 		t.services.WatchChanged()
 	case event.Up:
-		t.watchWorks(e)
+		if t.watchWorks(e); e.Kind == event.KindPod || e.Kind == event.KindEndpoints {
+			t.services.CompareAll(e.Seen) // meanwhile, nothing could be compared with them
+		}
 		t.services.WatchChanged()
 	case event.Down:
 		t.watchBroke(e)

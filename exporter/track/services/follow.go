@@ -28,6 +28,7 @@ func (q *facts) observe(s *service, p *pods.Pod, r *recent, change transition.Ad
 	t, turned := change.Time, q.watches.Time(p.ReadyChangedAt)
 	after := func(t time.Time) bool { return t.After(s.created) && q.watches.Moment(t) > s.changed }
 	switch {
+	case !s.hasSelector(): // whoever writes the addresses need not follow the pods
 	case p.IsReady() != change.Ready:
 		if after(t) && !s.publish {
 			r.ahead = new(change)
@@ -79,6 +80,10 @@ func (x *Services) CompareAll(t time.Time) {
 
 // compareSources finds a Service's addresses whose readiness differs between Endpoints, slices and pods.
 func (q *facts) compareSources(s *service, t time.Time) {
+	if !s.needsAddresses() {
+		s.diverging = nil // the controllers leave the addresses of an ExternalName as they were
+		return
+	}
 	differ := map[event.UID]time.Time{}
 	note := func(id event.UID) { differ[id] = cmp.Or(s.diverging[id], t) }
 	q.compared = s.appendAddresses(q.compared[:0], q.readFrom)
