@@ -51,3 +51,15 @@ func TestClassesOfNodes(t *testing.T) {
 	}
 	golden(t, "testdata/classes.txt", strings.TrimPrefix(text.String(), "\n"))
 }
+
+// TestLossesOfForeignAddressesHaveACause removes a foreign address. It does not count as the Service's last loss.
+func TestLossesOfForeignAddressesHaveACause(t *testing.T) {
+	c := clustertest.Told("start 3; 60 slice web-extra web someone.example.com 10.9.9.9; 100 unslice web-extra")
+	_, collector := watched(c)
+	c.RunUntil(120)
+	text := exposed(t, familiesOf(t, pageOf(collector)))
+	const series = `kubeflap_service_address_losses_total{cause="manual_write",namespace="shop",service="web"} 1`
+	if !strings.Contains(text, series) || strings.Contains(text, "kubeflap_service_last_loss") {
+		t.Errorf("%s is missing, or there is a last loss:\n%s", series, text)
+	}
+}

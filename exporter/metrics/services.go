@@ -42,9 +42,6 @@ func addressRows() []row {
 			}),
 		service.row(counter("kubeflap_service_address_losses_total",
 			"Ready addresses of the Service that became not ready or were removed, by cause.", "per Service and cause", "namespace", "service", "cause"), func(to *Scrape, x *services.Service) {
-			if x.LastLoss.IsZero() {
-				return
-			}
 			for why, n := range x.Losses {
 				if n > 0 {
 					to.sample(float64(n), cause.Cause(why).String())
