@@ -15,11 +15,13 @@ import (
 
 // service is a Service and its addresses.
 type service struct {
-	name     transition.Service
-	uid      event.UID
-	created  time.Time
-	kind     string
-	selector pods.Selector
+	name    transition.Service
+	uid     event.UID
+	created time.Time
+	kind    string
+	// createdBy is the resourceVersion of the write with which the Service was first seen, or 0 if it is unknown.
+	createdBy uint64
+	selector  pods.Selector
 	// publish is the value of publishNotReadyAddresses.
 	publish bool
 	// deleted is set if the Service was deleted. Its losses can then still wait for evidence.
@@ -114,7 +116,7 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 	}
 	isNew := s == nil
 	if isNew {
-		s = &service{name: name, uid: o.UID, created: e.Seen}
+		s = &service{name: name, uid: o.UID, created: e.Seen, createdBy: x.watches.Version()}
 		x.all[name], x.sorted = s, nil
 		x.placeAll(x.waiting[name])
 	}

@@ -56,10 +56,11 @@ func (x *Services) newUpdate(h *source, e event.Event) update {
 }
 
 // isBaseline reports whether a change that was seen at t belongs to the initial state of a Service. This is the case if
-// the change may have happened before the Service was first seen, because a watch was broken. The changed object can
-// then belong to a deleted Service with the same name.
+// the change may have happened before the Service was first seen, because a watch was broken, or is behind. The changed
+// object can then belong to a deleted Service with the same name.
 func (q *facts) isBaseline(s *service, k event.Kind, t time.Time) bool {
-	return q.watches.NotBefore(k, t).Before(s.created)
+	version := q.watches.Version()
+	return q.watches.NotBefore(k, t).Before(s.created) || version != 0 && version < s.createdBy
 }
 
 // countChange counts the change of one address.
