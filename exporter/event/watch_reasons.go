@@ -36,6 +36,16 @@ const notReady = " not ready"
 // NotReady returns the reason of a DirectReadAnswered event if a check of /readyz failed.
 func NotReady(check string) Reason { return Reason(check + notReady) }
 
+// BlamesServer reports whether a direct read that failed for this reason says that the API server could not read from etcd.
+// A missing permission, a rate limit or a proxy concerns only kubeflap, and says nothing about the API server.
+func (r Reason) BlamesServer() bool {
+	switch r {
+	case "", ReasonForbidden, ReasonThrottled, ReasonAbsent, ReasonUnauthorized, ReasonUnreadable, ReasonOther:
+		return false
+	}
+	return true
+}
+
 // Known reports whether r is one of the constants above, or names one of the API server's own checks (apiserver,
 // server/healthz). Such a reason contains no names from a cluster.
 func (r Reason) Known() bool {

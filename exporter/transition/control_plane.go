@@ -74,8 +74,10 @@ func (x LeasesRead) String() string {
 	switch {
 	case !x.Answered:
 		return "a direct read of Leases got no response: " + string(x.Reason)
-	case x.Reason != "":
+	case x.Reason.BlamesServer():
 		return "the API server could not read Leases: " + string(x.Reason)
+	case x.Reason != "":
+		return "kubeflap could not read Leases: " + string(x.Reason)
 	}
 	return "the API server read Leases from etcd"
 }

@@ -158,20 +158,14 @@ func (x *ControlPlane) ApplyRead(e event.Event) {
 // An etcd error is proof if the number of API servers is one or unknown, because no node can have renewed its Lease. If
 // there are several API servers, nodes may have renewed their Leases through a server that still reaches etcd.
 //
-// An answer from a proxy, or from an API server that throttles kubeflap, proves nothing. The answer Forbidden counts as
-// proof, because kubeflap must work even if it has no permission for direct reads.
+// Other errors prove nothing. The answer Forbidden counts as proof, because kubeflap must work even if it has no permission
+// for direct reads.
 func saysOfNodes(reason event.Reason, servers int) bool {
-	switch reason {
-	case "", event.ReasonForbidden:
-		return true
-	case event.ReasonThrottled, event.ReasonAbsent, event.ReasonUnauthorized, event.ReasonUnreadable, event.ReasonOther:
-		return false
-	}
-	return servers < 2
+	return reason == "" || reason == event.ReasonForbidden || reason.BlamesServer() && servers < 2
 }
 
 // HidesEtcd reports whether a read got no answer, or an error from an API server that cannot read from etcd. In both
 // cases, the watches show nothing. Throttling does not count, because the API server may still serve its watches.
 func HidesEtcd(e event.Event) bool {
-	return e.Type == event.DirectReadUnanswered || e.Reason != "" && saysOfNodes(e.Reason, 0) && e.Reason != event.ReasonForbidden
+	return e.Type == event.DirectReadUnanswered || e.Reason.BlamesServer()
 }

@@ -93,7 +93,7 @@ func (w *weighing) controlPlane() {
 			w.reads = append(w.reads, x)
 		}
 	}
-	w.readFailed = slices.ContainsFunc(w.reads, func(x transition.LeasesRead) bool { return !x.Answered || x.Reason != "" })
+	w.readFailed = slices.ContainsFunc(w.reads, func(x transition.LeasesRead) bool { return !x.Answered || x.Reason.BlamesServer() })
 	w.pathFailed = len(w.stopped) > 0 || w.readFailed
 }
 
@@ -139,18 +139,18 @@ func serversText(stopped []stop) string {
 // readText describes the direct reads of Leases during the silences. A failed read takes precedence, because a later
 // success does not show that the API server worked before.
 func readText(reads []transition.LeasesRead) string {
+	text := ""
 	for _, x := range slices.Backward(reads) {
 		switch {
 		case !x.Answered:
 			return "; the API server did not answer kubeflap's direct reads (" + string(x.Reason) + ")"
-		case x.Reason != "":
+		case x.Reason.BlamesServer():
 			return "; the API server could not read Leases (" + string(x.Reason) + ")"
+		case x.Reason == "":
+			text = "; the API server could read the Leases of these nodes from etcd, so their renewals did not reach it"
 		}
 	}
-	if len(reads) > 0 {
-		return "; the API server could read the Leases of these nodes from etcd, so their renewals did not reach it"
-	}
-	return ""
+	return text
 }
 
 // leaderText says whether the kube-controller-manager's leader renewed its Lease during the silences.

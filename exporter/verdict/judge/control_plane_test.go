@@ -84,3 +84,14 @@ func checkSays(t *testing.T, d verdict.Decision, v verdict.Verdict, want string)
 		t.Errorf("%s: %q, want %q in it", d.Verdict, said, want)
 	}
 }
+
+// TestReadsThatKubeflapMayNotDoSayNothing checks that a missing permission or a rate limit is no evidence about etcd.
+func TestReadsThatKubeflapMayNotDoSayNothing(t *testing.T) {
+	for _, reason := range []event.Reason{event.ReasonForbidden, event.ReasonThrottled, event.ReasonUnauthorized, event.ReasonOther} {
+		f := loss(9, silent(0, 4, 9))
+		f.ControlPlane = reads(transition.LeasesRead{Answered: true, Reason: reason})
+		if d := OfNodes(f); d.Verdict != verdict.SharedPath || strings.Contains(onPath(f), "Leases (") || strings.Contains(onPath(f), "from etcd") {
+			t.Errorf("%s: %s: %s", reason, d.Verdict, onPath(f))
+		}
+	}
+}

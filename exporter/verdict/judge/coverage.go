@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/silence"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 const (
@@ -96,8 +97,10 @@ func othersUnseen(w *weighing) fact {
 func othersInTime(w *weighing) fact {
 	others := w.others()
 	switch {
-	case others <= 0 && w.readFailed:
-		return fact{unknown, "there is no other node to compare with, and the API server could not read Leases at that time"}
+	case others <= 0 && w.pathFailed:
+		return fact{unknown, "there is no other node to compare with, and the API server could not read or write Leases at that time"}
+	case others <= 0 && slices.ContainsFunc(w.reads, func(x transition.LeasesRead) bool { return x.Reason != "" }):
+		return fact{unknown, "there is no other node to compare with, and kubeflap could not read Leases at that time"}
 	case others <= 0:
 		return fact{yes, "there is no other node to compare with, and no evidence against the API server"}
 	case others > 1 && w.own.All(func(s *silence.Silence) bool { return silentAt(w, s.Began.Add(w.Interval)) >= others }):

@@ -72,7 +72,7 @@ type weighing struct {
 	// The silences last from the first to the last of these times.
 	from, to time.Time
 	// The API servers that stopped renewing their Leases around the first silence, the direct reads of Leases during the
-	// silences, whether one of these reads failed, and whether there is any evidence against the path to etcd.
+	// silences, whether the API server failed to read them, and whether there is any evidence against the path to etcd.
 	stopped                []stop
 	reads                  []transition.LeasesRead
 	readFailed, pathFailed bool
