@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
@@ -47,7 +48,7 @@ func (l *Ledger) decide(r *Record) verdict.Decision {
 	case r.latest != nil && !r.isOpen() && l.now.Sub(r.touched) > reviewFor:
 		return *r.latest // what happens to other nodes meanwhile is considered when the incident ends for good
 	}
-	return r.weigh(l)
+	return r.weigh(l.NodeLoss(nil, r.KnownNodes))
 }
 
 // verdict returns the current verdict on an incident. Each scrape asks for it, so the grounds for it are left out.
@@ -59,9 +60,13 @@ func (r *Record) verdict(l *Ledger) verdict.Verdict {
 	return v
 }
 
-// weigh weighs the hypotheses about a node incident, based on the current facts.
-func (r *Record) weigh(l *Ledger) verdict.Decision {
-	return judge.OfNodes(l.NodeLoss(r.Silences, r.KnownNodes))
+// weigh weighs the hypotheses about a node incident, based on the current facts about the cluster.
+func (r *Record) weigh(f *judge.NodeLoss) verdict.Decision {
+	if _, marked := r.ByCause[cause.NodeHeartbeatLost]; marked && len(r.Silences) == 0 && r.Turned == 0 {
+		return r.Decide() // kubeflap sees the node's pods, but not the node
+	}
+	f.Silences = r.Silences
+	return judge.OfNodes(f)
 }
 
 // graceFacts returns the current facts that determine the recommended grace period. It asks for the verdicts about
@@ -96,8 +101,7 @@ func (l *Ledger) review(t time.Time) {
 		if reviewed++; reviewed > maxReviewed {
 			break
 		}
-		f.Silences = r.Silences
-		d := judge.OfNodes(f)
+		d := r.weigh(f)
 		if !r.Settled || d.Verdict == verdict.SharedPath || r.latest.Verdict == verdict.Undecided && d.Verdict != verdict.Undecided {
 			l.revise(r, d)
 		}
@@ -171,7 +175,7 @@ func (l *Ledger) Explain(s *silence.Silence, e incident.Entry) {
 		case !r.Settled:
 			l.Touch(r, e.Time)
 		case r.latest != nil && !r.withdrawn:
-			l.revise(r, r.weigh(l))
+			l.revise(r, r.weigh(l.NodeLoss(nil, r.KnownNodes)))
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (l *Ledger) Merge(nodes []*Record, x incident.Subject, t time.Time) *Record
 // Settle ends an incident for good. Later changes belong to another incident.
 func (l *Ledger) Settle(r *Record) {
 	if r.IsAboutNodes() && !r.Settled && r.into == nil {
-		l.revise(r, r.weigh(l)) // kubeflap forgets the facts after an hour
+		l.revise(r, r.weigh(l.NodeLoss(nil, r.KnownNodes))) // kubeflap forgets the facts after an hour
 	}
 	if r.Shown && !r.Settled && !r.withdrawn && r.into == nil {
 		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}]++
