@@ -73,12 +73,12 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	// The grace period may be too short even for punctual heartbeats.
 	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Settings.Undisturbed()
 	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
-	if r := n.current(t); r != nil {
+	if r := n.current(t); r != nil && (x.Found || !l.failsAlone(n, r)) {
 		if n.isOpenIn(r) || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
 			n.join(l, r)
 			return r
 		}
-		n.record = nil // the node had recovered, and its new loss belongs to a grace-period incident
+		// The node had recovered, and its new loss belongs to a grace-period incident.
 	}
 	s := incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
 	switch {
@@ -92,6 +92,25 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 		}
 	}
 	return n.begin(l, s, t, x.Trigger)
+}
+
+// hasRecoveredFrom reports whether the node has recovered from a fault of several nodes. The incident of that fault can last
+// much longer, because of other nodes or of lost addresses.
+func (n *node) hasRecoveredFrom(r *ledger.Record) bool {
+	return (r.Kind == incident.KindControlPlane || r.Kind == incident.KindControllerManager) && len(r.Silences) > 0 && !n.isOpenIn(r)
+}
+
+// failsAlone reports whether a node that has recovered from the fault of several nodes in r has now fallen silent by itself.
+func (l *Nodes) failsAlone(n *node, r *ledger.Record) bool {
+	s := n.silence
+	if !n.hasRecoveredFrom(r) || s == nil || !s.IsOngoing() {
+		return false
+	}
+	if r.Silences.Any(func(x *silence.Silence) bool { return x.Began.Sub(s.Began).Abs() <= l.Silences.CommonCauseWindow() }) {
+		return false
+	}
+	is := judge.OfNodes(l.NodeLoss(silence.List{s}, l.count())).Verdict.Class()
+	return is == verdict.ClassOwn || is == verdict.ClassPlanned
 }
 
 // begin assigns the node to a new incident, or to the ongoing incident of the subject.
@@ -114,11 +133,12 @@ func (l *Nodes) Expect(nodes []string, r *ledger.Record) {
 	}
 }
 
-// recordOfReport returns the incident of a node whose kubelet restarted or reported it as not ready. If there is none, the
-// node gets an incident of its own: such a kubelet reaches the API, so what silences other nodes does not explain it.
+// recordOfReport returns the incident of a node whose kubelet restarted or reported it as not ready. If there is none, or
+// the node had recovered from a fault of several nodes, the node gets an incident of its own: such a kubelet reaches the API,
+// so what silences other nodes does not explain it.
 func (n *node) recordOfReport(l *Nodes, t time.Time, trigger uint64) *ledger.Record {
 	r := n.current(t)
-	if r == nil {
+	if r == nil || n.hasRecoveredFrom(r) {
 		r = n.begin(l, incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}, t, trigger)
 	}
 	l.Show(r) // it may have begun before kubeflap's observation
@@ -163,7 +183,7 @@ func (l *Nodes) merge(shared silence.List, into incident.Subject, t time.Time) {
 		if n == nil {
 			continue
 		}
-		if r := n.current(t); r != nil && r.Kind == incident.KindNode {
+		if r := n.current(t); r != nil && r.Kind == incident.KindNode && slices.Contains(r.Silences, s) {
 			lost = append(lost, n)
 		}
 	}
