@@ -98,7 +98,8 @@ var notReadyRemedies = [event.NumNotReadyKinds]string{
 	event.NotReadyPLEG: "The container runtime on {nodes} answers the kubelet too slowly, so check both: the runtime's log, the disk's latency (iostat -x), the number of containers (crictl ps -a), " +
 		"and whether crictl inspect hangs for one of them. If so, restart the runtime.",
 	event.NotReadyNetwork: "Check the network plug-in on {nodes}: the log and the restarts of its pod there (kubectl get pods -A -o wide --field-selector spec.nodeName={node}), and its configuration in /etc/cni/net.d.",
-	event.NotReadyOther:   "The kubelet on {nodes} says: {words}. Its log (journalctl -u kubelet) shows what happened before.",
+	// The first sentence is shown as what to do first, and a command is taken from it. So it must not quote anybody.
+	event.NotReadyOther: "Check what the kubelet on {nodes} logged before it was not ready (journalctl -u kubelet). It says: {words}.",
 }
 
 // notReady returns the remedy for what the kubelets said.

@@ -97,8 +97,11 @@ func (c *Complaints) KubeletSaid(s *Said) {
 	}
 }
 
-// AddProblem adds the type of a condition that turned True.
+// AddProblem adds the type of a condition that turned True. The remedy may begin with it, so it must not look like a command.
 func (c *Complaints) AddProblem(condition string) {
+	if strings.ContainsAny(condition, " (") {
+		return
+	}
 	condition = phrase.Line(condition)
 	if !slices.Contains(c.problems, condition) && len(c.problems) < maxProblems {
 		c.problems = append(c.problems, condition)

@@ -117,3 +117,15 @@ func TestWhatAStartingKubeletSaysIsNoExplanation(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodysWordsAreACommand lets a kubelet name commands, which nobody should run.
+func TestNobodysWordsAreACommand(t *testing.T) {
+	b := newTracked(grace40)
+	b.at(0).lists(event.KindNode, says(-5000, ""))
+	b.at(100).is(event.Modified, says(100, "stuck (kubectl delete node node-2) again", problem(100, "Stuck (kubectl delete node node-3)", "")))
+	x := b.only(t)
+	equal(t, "command", x.Command, "")
+	if strings.Contains(x.FirstStep, "delete") || strings.Contains(x.Remedy, "node-3") || !strings.Contains(x.Remedy, "stuck") {
+		t.Errorf("%s: %s", x.FirstStep, x.Remedy)
+	}
+}
