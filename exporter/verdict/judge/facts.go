@@ -193,7 +193,7 @@ func oneHeartbeatLost(w *weighing) fact {
 func markedInTime(w *weighing) fact {
 	early := w.own.CountNodes(func(s *silence.Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
 	silent := w.own.CountNodes(func(s *silence.Silence) bool {
-		return !s.Ended.IsZero() && w.GracePeriod > 0 && w.isDisturbed(s) && s.Lasted(w.Now) > w.GracePeriod
+		return w.GracePeriod > 0 && w.isDisturbed(s) && s.Lasted(w.Now) > w.GracePeriod
 	})
 	switch {
 	case early == 0:
