@@ -107,7 +107,7 @@ func lostNodes(f *Facts, x *Incident, g advice.GracePeriod, now time.Time) advic
 	}
 	return advice.LostNodes{
 		Verdict: x.Verdict, Reason: reason, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: max(f.nodes.len(), x.together), KnownNodes: f.KnownNodes,
-		NotRecovered: x.State == StateOngoing && (f.Open.Has(TrackHeartbeat) || f.Open.Has(TrackNode)),
+		NotRecovered: x.State == StateOngoing && f.Open.HasNode(),
 		Longest:      f.unexplained(time.Duration(x.Numbers.LongestInterval), now), Grace: g, Command: x.Command, Etcd: x.etcd,
 		Said: f.told(now), Problems: f.problems,
 		PlanFailed: f.Silences.Any(func(s *silence.Silence) bool { return s.IsOngoing() && s.Lasted(now) > advice.PlannedSilence }),

@@ -166,6 +166,9 @@ func (f *Facts) Take(from *Facts) {
 		f.Timeline.add(s, firstSpans, lastSpans)
 	}
 	maps.Copy(f.Open, from.Open)
+	if from.NodeRecovered.After(f.NodeRecovered) {
+		f.NodeRecovered = from.NodeRecovered
+	}
 	f.Counts.take(from.Counts)
 	f.Turned, f.TurnedUnknown = f.Turned+from.Turned, f.TurnedUnknown+from.TurnedUnknown
 	f.FoundUnknown += from.FoundUnknown

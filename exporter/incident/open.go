@@ -65,6 +65,9 @@ func (o OpenSet) Has(track Track) bool {
 	return false
 }
 
+// HasNode reports whether a node has not recovered.
+func (o OpenSet) HasNode() bool { return o.Has(TrackHeartbeat) || o.Has(TrackNode) }
+
 // Oldest returns since when something on a track has not been well. It returns zero if all has recovered.
 func (o OpenSet) Oldest(track Track) (first time.Time) {
 	for x, s := range o {
@@ -79,6 +82,8 @@ func (o OpenSet) Oldest(track Track) (first time.Time) {
 type Progress struct {
 	Timeline Timeline
 	Open     OpenSet
+	// NodeRecovered is when a node last recovered.
+	NodeRecovered time.Time
 }
 
 // Fails records that something has not been well since t.
@@ -93,6 +98,9 @@ func (f *Progress) Fails(x Open, t time.Time) {
 
 // Recovers records that something has recovered at t.
 func (f *Progress) Recovers(x Open, t time.Time) {
+	if f.Open[x] != nil && (x.Track == TrackHeartbeat || x.Track == TrackNode) {
+		f.NodeRecovered = t
+	}
 	f.Open[x].Close(t)
 	delete(f.Open, x)
 }

@@ -37,7 +37,7 @@ func verdictRows() []row {
 				to.sample(float64(now.standings.Resolved[x]), string(x.Scope), x.Verdict.String())
 			}
 		}),
-		single(gauge("kubeflap_incident_nodes", "Nodes of ongoing incidents that turned Unknown or were silent for longer than the grace period, by scope and verdict of the incident. Kept for 3 minutes after the incident's recovery.",
+		single(gauge("kubeflap_incident_nodes", "Nodes of ongoing incidents that turned Unknown or were silent for longer than the grace period, by scope and verdict of the incident. Kept for 3 minutes after the recovery of its nodes.",
 			"per scope and verdict that an incident of nodes can have", "scope", "verdict"), func(to *Scrape, now *snapshot) {
 			for x := range possible {
 				to.sampleIf(x.Scope.HasNodes(), float64(now.standings.Nodes[x]), string(x.Scope), x.Verdict.String())

@@ -68,7 +68,7 @@ func (q *Reader) Past(t time.Time) Past {
 // their silences, and lists show only the silence of a node that is still lost. An incident of several nodes also depends on
 // which silences belong together. So the result is empty for an incident without such a node.
 func (r *Record) stillLost(t time.Time) (all []transition.AddressLost) {
-	if r.IsAboutNodes() && (r.Kind != incident.KindNode || !r.Open.Has(incident.TrackHeartbeat) && !r.Open.Has(incident.TrackNode)) {
+	if r.IsAboutNodes() && (r.Kind != incident.KindNode || !r.Open.HasNode()) {
 		return nil
 	}
 	for _, s := range r.Open {

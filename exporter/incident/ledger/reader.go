@@ -16,7 +16,7 @@ import (
 )
 
 // standsFor is how long the metrics show the verdict of an incident after its recovery. nodesStandFor is how long they
-// show the number of its lost nodes.
+// show the number of its lost nodes after the recovery of the last one.
 const (
 	standsFor     = 10 * time.Minute
 	nodesStandFor = 3 * time.Minute
@@ -117,8 +117,8 @@ type Standings struct {
 	Incidents  []Standing
 	OfNodes    []Affected
 	OfServices []Affected
-	// Nodes counts the nodes that were silent for longer than the grace period, or turned Unknown, in ongoing and just
-	// recovered incidents.
+	// Nodes counts the nodes that were silent for longer than the grace period, or turned Unknown, in incidents whose nodes
+	// have not recovered, or just recovered.
 	Nodes map[incident.Resolution]int
 	// Resolved counts the incidents that have ended for good, by scope and final verdict.
 	Resolved map[incident.Resolution]uint64
@@ -171,7 +171,7 @@ func (q *Reader) Standings(t time.Time, s Standings) Standings {
 			s.OfServices = append(s.OfServices, Affected{service, of.Verdict})
 		}
 		names, more := r.LostNodes()
-		if len(names) == 0 || !r.isOpen() && l.now.Sub(r.touched) > nodesStandFor {
+		if len(names) == 0 || !r.Open.HasNode() && l.now.Sub(r.NodeRecovered) > nodesStandFor {
 			continue
 		}
 		for _, name := range names {
