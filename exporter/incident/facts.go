@@ -185,7 +185,7 @@ func (f *Facts) Take(from *Facts) {
 	for _, x := range from.effects.keys {
 		e := f.EffectOn(x)
 		if e.take(from.effects.of[x]); e.Outages > 0 {
-			f.list(x)
+			f.effects.moveUp(x, MaxServices, (*Service).hasNoOutage)
 		}
 	}
 	f.Members.take(&from.Members)

@@ -70,6 +70,17 @@ func (o *ordered[K, V]) at(key K) *V {
 	return v
 }
 
+// moveUp makes a key one of the first n, in place of one with a value that is less important.
+func (o *ordered[K, V]) moveUp(key K, n int, isLess func(*V) bool) {
+	i := slices.IndexFunc(o.keys[:min(n, len(o.keys))], func(k K) bool { return isLess(o.of[k]) })
+	if i < 0 {
+		return
+	}
+	if j := slices.Index(o.keys, key); j >= n {
+		o.keys[i], o.keys[j] = key, o.keys[i]
+	}
+}
+
 // drop removes a key.
 func (o *ordered[K, V]) drop(key K) {
 	o.keys = slices.DeleteFunc(o.keys, func(k K) bool { return k == key })

@@ -110,22 +110,11 @@ func (f *Facts) BeginOutage(x transition.Service, t time.Time, class cause.Class
 	e.Deleted = false
 	e.Outages++
 	e.classes[class]++
-	f.list(x)
+	f.effects.moveUp(x, MaxServices, (*Service).hasNoOutage) // so that the incident shows it
 	f.Fails(OpenOutage(x), t)
 }
 
-// list makes a Service with an outage one of those that the incident shows, in place of one without an outage.
-func (f *Facts) list(x transition.Service) {
-	all := f.effects.keys
-	shown := all[:min(MaxServices, len(all))]
-	i := slices.IndexFunc(shown, func(s transition.Service) bool { return f.effects.of[s].Outages == 0 })
-	if i < 0 {
-		return
-	}
-	if j := slices.Index(all, x); j >= len(shown) {
-		all[i], all[j] = all[j], all[i]
-	}
-}
+func (s *Service) hasNoOutage() bool { return s.Outages == 0 }
 
 // EndOutage records that an outage that began at a time ended at t. It began with one class, and has another one now. It
 // lasted from atLeast to atMost.
