@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -151,9 +151,13 @@ func TestCheckEndsWithTheCommand(t *testing.T) {
 	if err := cmd.Wait(); err != nil || time.Since(begin) > 30*time.Second {
 		t.Errorf("it took %s: %v", time.Since(begin), err)
 	}
-	pid, _, _ := strings.Cut(string(text), "\n")
-	if err := exec.Command("kill", pid).Run(); err != nil {
-		t.Errorf("the process ended too early: %s", text)
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if err != nil {
+		t.Errorf("the process ended too early: %v: %s", err, text)
 	}
 }
 
