@@ -253,7 +253,7 @@ func (c *checker) report(p program, result *check.Result) (err error) {
 	if c.annotate {
 		text = result.GitHub() + text
 	}
-	if c.annotate && len(c.command) > 0 {
+	if c.annotate && len(c.command) > 0 && !result.Passed() {
 		text = "\n" + text // an annotation must begin a line, and the output of the command may not end one
 	}
 	if c.junit != "" {
