@@ -35,6 +35,7 @@ func TestCheckOfStories(t *testing.T) {
 		{"many flaps before, and a recovery", "repeat 60 every 5\n    100 crash web/1 for 2\n400 crash web/1 for 20", 410, 450, check.Allowances{}, "[] 0 1"},
 		{"many flaps before, and one more", "repeat 60 every 5\n    100 crash web/1 for 2\n400 crash web/1 for 20", 399, 450, check.Allowances{}, "[shop/web: 61 ready addresses lost] 0 0"},
 		{"Services without a ready address after many others that keep one", crowded + "100 silent 1 until 200", 90, 400, check.Allowances{NodeSeconds: 1e3, ServiceSeconds: 5}, "[shop/s48: no ready address for 67.1s] 0 0"},
+		{"a node flaps, and many Services lose an address each time", crowded + "repeat 4 every 150\n    100 silent 1 until 170", 90, 900, check.Allowances{NodeSeconds: 60, ServiceSeconds: 1e3}, "[node-1: not Ready for 2m13s] 0 0"},
 		{"which may fail for so long", crowded + "100 silent 1 until 200", 90, 400, check.Allowances{NodeSeconds: 1e3, ServiceSeconds: 1e3}, "[] 1 0"},
 	} {
 		answer := answerOf(x.story, x.to)
@@ -49,7 +50,7 @@ func TestCheckOfStories(t *testing.T) {
 			t.Errorf("%s: %s, want %s: %s", x.name, got, x.want, r.Text())
 		}
 		for _, flap := range r.Unexpected {
-			if name, _, _ := strings.Cut(flap.Impact, ":"); flap.Outages > 0 && flap.ServicesLeftOut > 0 && !strings.Contains(flap.Summary, " and "+name+" had none") {
+			if name, _, down := strings.Cut(flap.Impact, ": no ready address"); down && flap.ServicesLeftOut > 0 && !strings.Contains(flap.Summary, " and "+name+" had none") {
 				t.Errorf("%s: %s, but the summary is %s", x.name, flap.Impact, flap.Summary)
 			}
 		}

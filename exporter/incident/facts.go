@@ -163,7 +163,7 @@ func (f *Facts) Take(from *Facts) {
 		f.Evidence.Add(*e)
 	}
 	for _, s := range from.Timeline.all() {
-		f.Timeline.add(s, firstSpans, lastSpans)
+		f.Timeline.add(s)
 	}
 	maps.Copy(f.Open, from.Open)
 	if from.NodeRecovered.After(f.NodeRecovered) {

@@ -53,8 +53,23 @@ type Timeline struct{ bounded[*Span] }
 // Begin adds an ongoing span.
 func (l *Timeline) Begin(track Track, name string, from time.Time) *Span {
 	s := &Span{Track: track, Name: name, Start: from.UTC()}
-	l.add(s, firstSpans, lastSpans)
+	l.add(s)
 	return s
+}
+
+// add adds a span. If there are too many, the oldest one of the track with the most is dropped, so that the addresses of many
+// Services do not displace the few spans of their node.
+func (l *Timeline) add(s *Span) {
+	if len(l.last) == lastSpans {
+		count := map[Track]int{}
+		for _, x := range l.last {
+			count[x.Track]++
+		}
+		oldest := slices.MaxFunc(l.last, func(a, b *Span) int { return cmp.Compare(count[a.Track], count[b.Track]) })
+		l.last = slices.DeleteFunc(l.last, func(x *Span) bool { return x == oldest })
+		l.dropped++
+	}
+	l.bounded.add(s, firstSpans, lastSpans)
 }
 
 // Close ends a span, unless s is nil. It always returns nil, so that the caller can write s = s.Close(t).
