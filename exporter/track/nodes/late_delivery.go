@@ -52,11 +52,19 @@ func (x *heartbeats) estimateMade(n *node, seen time.Time, renewed event.NodeTim
 	if !x.reads.Doubtful() {
 		return seen
 	}
-	made := renewed.IfClocksAgree()
-	if n != nil && !n.heartbeat.renewalSeen.IsZero() {
-		made = n.heartbeat.renewalSeen.Add(renewed.Sub(n.heartbeat.lastRenewTime))
+	if n == nil || n.heartbeat.renewalSeen.IsZero() {
+		return notAfter(renewed.IfClocksAgree(), seen)
 	}
-	return notAfter(made, seen)
+	return n.heartbeat.madeAt(renewed, seen)
+}
+
+// madeAt returns the time of a renewal that kubeflap saw by `seen`. It is measured by the node's clock, unless that clock was
+// set back since the last renewal.
+func (h *heartbeat) madeAt(renewed event.NodeTime, seen time.Time) time.Time {
+	if renewed.Before(h.lastRenewTime) {
+		return seen
+	}
+	return notAfter(h.renewalSeen.Add(renewed.Sub(h.lastRenewTime)), seen)
 }
 
 // applyRenewal handles a renewal that the node sent at `made` and the watch showed at `seen`. A renewal that arrived

@@ -128,7 +128,7 @@ func (n *node) noteRenewal(e event.Event, made time.Time, renewed event.NodeTime
 		n.kubelet.early, n.kubelet.earlyBy = e.Seen, renewed
 	}
 	if e.Type == event.Listed && !h.renewalSeen.IsZero() {
-		made = notAfter(h.renewalSeen.Add(step), made) // measured by the node's clock
+		made = h.madeAt(renewed, made)
 	}
 	h.lastRenewTime, h.renewalSeen = renewed, made
 	n.kubelet.detectStart()
