@@ -133,7 +133,7 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 	case s.publish != o.PublishNotReady:
 		s.changed, s.unpublished = now, now
 	case !slices.Equal(s.selector, selector):
-		s.changed, s.selectorBefore = now, s.selector
+		s.changed, s.selectorBefore, s.relabelled = now, s.selector, nil
 	}
 	if s.kind, s.publish, s.selector = o.Type, o.PublishNotReady, selector; s.outage != nil && !s.needsAddresses() {
 		x.recover(s, e.Seen, x.notBefore(e.Kind, e.Seen))
