@@ -120,7 +120,7 @@ func (q *facts) settleReset(s *service) {
 		s.LastReset.Selectorless = r.Time
 	}
 	s.cleared, r.BySelector = selector, r.BySelector && selector
-	if r.BySelector && !s.conflict { // kubeflap saw the selector after the removal
+	if r.BySelector && !r.selector && !s.conflict { // kubeflap saw the selector after the removal
 		s.conflict = true
 		q.report(s, transition.SelectorConflict{At: r.At, Service: s.name, Count: r.Count, Trigger: transition.Trigger(s.uid, s.endpoints().appeared)})
 	}
@@ -149,6 +149,7 @@ func (q *facts) checkWriters(s *service, t time.Time) {
 			At: at(t), Service: s.name, Count: s.manualInEndpoints(), Overwritten: endpoints.overwritten, Trigger: transition.Trigger(s.uid, endpoints.appeared),
 		})
 	default:
+		q.settleReset(s)
 		q.report(s, transition.SelectorConflictEnded{At: at(t), Service: s.name})
 	}
 	s.conflict = s.inConflict()
