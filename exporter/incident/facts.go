@@ -99,6 +99,7 @@ func (f *Facts) AddSilence(x *silence.Silence) {
 
 // DropSilence removes a silence that belongs to another incident.
 func (f *Facts) DropSilence(x *silence.Silence) {
+	x.Judgement = nil
 	f.Silences = slices.DeleteFunc(f.Silences, func(s *silence.Silence) bool { return s == x })
 	if !f.Silences.Any(func(s *silence.Silence) bool { return s.Node == x.Node }) {
 		f.lost.drop(x.Node)
@@ -110,6 +111,9 @@ func (f *Facts) DropSilence(x *silence.Silence) {
 func (f *Facts) WithdrawSilences(node string, late silence.List) bool {
 	for _, s := range late {
 		f.DropSilence(s)
+	}
+	if len(f.Silences) == 0 {
+		f.HeartbeatLost, f.Longest = false, 0
 	}
 	if f.lost.of[node] != nil || *f.nodes.at(node) {
 		return false

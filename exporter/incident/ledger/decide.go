@@ -163,20 +163,29 @@ func (r *Record) isInDoubt(t time.Time, inTurn bool) bool {
 	return r.latest.Verdict == verdict.Undecided || inTurn && r.latest.Verdict == verdict.Node
 }
 
+// HolderOf returns the incident to which a silence belongs, or nil.
+func (l *Ledger) HolderOf(s *silence.Silence) *Record {
+	for _, r := range l.shown {
+		if slices.Contains(r.Silences, s) {
+			return r
+		}
+	}
+	return nil
+}
+
 // Explain adds an explanation for a silence to its incident, which may have ended, and reconsiders the verdict. The silence is
 // nil, or has no incident, if the explanation is for none.
 func (l *Ledger) Explain(s *silence.Silence, e incident.Entry) {
-	for _, r := range l.shown {
-		if !slices.Contains(r.Silences, s) {
-			continue
-		}
-		r.Evidence.Add(e)
-		switch {
-		case !r.Settled:
-			l.Touch(r, e.Time)
-		case r.latest != nil && !r.withdrawn:
-			l.revise(r, r.weigh(l.NodeLoss(nil, r.KnownNodes)))
-		}
+	r := l.HolderOf(s)
+	if r == nil {
+		return
+	}
+	r.Evidence.Add(e)
+	switch {
+	case !r.Settled:
+		l.Touch(r, e.Time)
+	case r.latest != nil && !r.withdrawn:
+		l.revise(r, r.weigh(l.NodeLoss(nil, r.KnownNodes)))
 	}
 }
 

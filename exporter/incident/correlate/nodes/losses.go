@@ -46,7 +46,9 @@ func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	near := t
 	if n.silence != nil {
 		near = n.silence.Began
-		r.AddSilence(n.silence)
+		if n.silence.Judgement == nil { // otherwise, an incident has it
+			r.AddSilence(n.silence)
+		}
 		if x.GracePeriod > 0 {
 			l.ControlPlane.AsOf = x.ControlPlane
 		}
@@ -175,20 +177,28 @@ func (l *Nodes) mergeIfShared(t, near time.Time) {
 }
 
 // merge merges incidents of single nodes into one. The parameter `shared` holds their silences, which have a common
-// cause. The incident keeps the ID of the node with the earliest renewTime.
+// cause. The incident keeps the ID of the node with the earliest renewTime. If the incident of a node began before its
+// silence, it has another reason, and goes on without the silence.
 func (l *Nodes) merge(shared silence.List, into incident.Subject, t time.Time) {
-	var lost []*node
-	for _, s := range shared {
-		n := l.troubled[s.Node]
-		if n == nil {
-			continue
+	of := func(s *silence.Silence) *ledger.Record {
+		if n := l.troubled[s.Node]; n != nil {
+			if r := n.current(t); r != nil && r.Kind == incident.KindNode && slices.Contains(r.Silences, s) {
+				return r
+			}
 		}
-		if r := n.current(t); r != nil && r.Kind == incident.KindNode && slices.Contains(r.Silences, s) {
-			lost = append(lost, n)
-		}
+		return nil
 	}
-	if len(lost) == 0 {
+	own := shared.Filter(func(s *silence.Silence) bool { return of(s) != nil })
+	began := own.Filter(func(s *silence.Silence) bool { return s.Found.Is || !of(s).Start.Before(s.Began) })
+	switch {
+	case len(own) == 0:
 		return
+	case len(began) == 0 && l.Find(into, t) == nil:
+		began = own
+	}
+	var lost []*node
+	for _, s := range began {
+		lost = append(lost, l.troubled[s.Node])
 	}
 	slices.SortStableFunc(lost, func(a, b *node) int { return cmp.Or(a.renewed.Compare(b.renewed), cmp.Compare(a.trigger, b.trigger)) })
 	var some []*ledger.Record
@@ -199,6 +209,13 @@ func (l *Nodes) merge(shared silence.List, into incident.Subject, t time.Time) {
 	}
 	all := l.Merge(some, into, t)
 	all.KnownNodes = max(all.KnownNodes, l.count())
+	for _, s := range own {
+		if r := of(s); r != nil {
+			r.DropSilence(s)
+			all.AddSilence(s)
+			all.AddNode(s.Node)
+		}
+	}
 }
 
 // handleTimer moves a node out of a grace-period incident (incident.KindGracePeriod) if the node has missed more than

@@ -45,6 +45,10 @@ func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 		return
 	}
 	r, late := n.current(x.Time), l.Silences.Withdraw(x.Node, x.Time.Add(-x.Silence))
+	if shared := l.HolderOf(n.silence); shared != nil && shared != r {
+		shared.WithdrawSilences(x.Node, late)
+		l.WithdrawIfEmpty(shared, x.Time)
+	}
 	n.silence, n.isSilent = nil, false
 	if r == nil {
 		return
