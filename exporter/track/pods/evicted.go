@@ -30,6 +30,7 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 		p.RemovalCause = cause.PodEvicted
 	}
 	was := x.note(p)
+	was.evictedByKubelet = p.RemovalCause == cause.PodEvicted && o.DeletionTimestamp.IsZero()
 	was.removalVersion, was.removedBecause = x.watches.Version(), Quote(x.evidence(p, o, t).why(p.RemovalCause))
 	if was.evictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; was.evictedByAPI {
 		x.nodes.PodEvicted(o.Node, t)
@@ -67,6 +68,11 @@ func (x *Pods) evictedByNode(p *Pod, o *event.Pod, t time.Time) *transition.PodE
 
 // EvictedByAPI reports whether the pod was evicted through the Eviction API.
 func (x *store) EvictedByAPI(p *Pod) bool { return x.was(p).evictedByAPI }
+
+// EvictedByKubelet reports whether a pod that was evicted was so by its kubelet. All others delete the pods that they evict.
+func (x *store) EvictedByKubelet(p *Pod) bool {
+	return p.RemovalCause == cause.Unknown || x.was(p).evictedByKubelet
+}
 
 // RemovedBefore reports whether RemovalCause was decided before the write with a resourceVersion, or whether the order is
 // unknown.
