@@ -164,23 +164,16 @@ func (c *checker) wait(ctx context.Context, p program) error {
 // runCommand runs the command until it ends, and keeps its status. The command writes directly to standard error: the queue
 // of the log drops lines, and would end only with the last process that the command leaves running.
 func (c *checker) runCommand(p program) error {
-	run := exec.Command(c.command[0], c.command[1:]...) //nolint:noctx // the terminal interrupts the command, too
+	terminated, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	run := exec.CommandContext(terminated, c.command[0], c.command[1:]...)
 	run.Stdin, run.Stdout, run.Stderr = os.Stdin, p.out, p.log.out
-	terminated := make(chan os.Signal, 1)
-	signal.Notify(terminated, syscall.SIGTERM)
-	defer func() {
-		signal.Stop(terminated)
-		close(terminated)
-	}()
-	if err := run.Start(); err != nil {
+	run.Cancel = func() error { return run.Process.Signal(syscall.SIGTERM) } // the terminal interrupts the command itself
+	err := run.Run()
+	if run.ProcessState == nil {
 		return fmt.Errorf("run the command: %w", err)
 	}
-	go func() {
-		for x := range terminated {
-			_ = run.Process.Signal(x) // the command may just have ended
-		}
-	}()
-	if err := run.Wait(); err != nil {
+	if err != nil {
 		c.status = max(run.ProcessState.ExitCode(), flapped) // the code is -1 after a signal
 	}
 	return nil

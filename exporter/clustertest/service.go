@@ -121,7 +121,7 @@ func (v *Service) edit(writer, how string) {
 // write writes Endpoints by hand. Of the writer -, nothing is known.
 func (v *Service) write(writer string, addresses ...string) {
 	writer = strings.TrimPrefix(writer, "-")
-	v.endpoints.Addresses = v.cluster.addresses(addresses)
+	v.endpoints.Addresses = addressesIn(v.cluster, addresses)
 	v.endpoints.Writer, v.endpoints.LastApplied = writer, writer == kubectlApply
 	v.endpoints.OtherWriter = v.endpoints.Writer
 	v.cluster.Tell(event.Modified, &v.endpoints)
@@ -129,8 +129,8 @@ func (v *Service) write(writer string, addresses ...string) {
 
 const kubectlApply = "kubectl-client-side-apply"
 
-// addresses returns the addresses of pods, such as web/1, and manual ones.
-func (c *Cluster) addresses(words []string) (all []event.Address) {
+// addressesIn returns the addresses of pods, such as web/1, and manual ones.
+func addressesIn(c *Cluster, words []string) (all []event.Address) {
 	for _, word := range words {
 		if strings.Contains(word, "/") {
 			p := Act{Args: []string{word}}.pods(c)[0]
@@ -155,7 +155,7 @@ func (c *Cluster) slice(name, service, manager string, addresses ...string) {
 	if strings.HasSuffix(manager, ".k8s.io") {
 		o.Writer = "kube-controller-manager"
 	}
-	o.Addresses = c.addresses(addresses)
+	o.Addresses = addressesIn(c, addresses)
 	typ := event.Added
 	if i := c.sliceNamed(name); i >= 0 {
 		typ, c.Others = event.Modified, slices.Delete(c.Others, i, i+1)
