@@ -114,6 +114,9 @@ func (x *ControlPlane) noteRenewal(l *lease, seen time.Time, renewed event.Contr
 		return
 	}
 	step := renewed.Sub(l.renewed)
+	if step < 0 {
+		step = seen.Sub(l.seen) // the holder's clock was set back
+	}
 	if l.made, l.gap = l.made.Add(step), max(l.gap, step); l.made.After(seen) || l.holderSince.Equal(seen) {
 		l.made = seen // the renewTime of a new holder comes from another clock
 	}
