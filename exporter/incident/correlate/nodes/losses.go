@@ -75,7 +75,7 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	// The grace period may be too short even for punctual heartbeats.
 	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Settings.Undisturbed()
 	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
-	if r := n.current(t); r != nil && (x.Found || !l.failsAlone(n, r)) {
+	if r := n.current(t); r != nil && (x.Found || !n.failsAlone(l, r)) {
 		if n.isOpenIn(r) || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
 			n.join(l, r)
 			return r
@@ -103,7 +103,7 @@ func (n *node) hasRecoveredFrom(r *ledger.Record) bool {
 }
 
 // failsAlone reports whether a node that has recovered from the fault of several nodes in r has now fallen silent by itself.
-func (l *Nodes) failsAlone(n *node, r *ledger.Record) bool {
+func (n *node) failsAlone(l *Nodes, r *ledger.Record) bool {
 	s := n.silence
 	if !n.hasRecoveredFrom(r) || s == nil || !s.IsOngoing() {
 		return false
