@@ -168,7 +168,10 @@ func (c *checker) runCommand(p program) error {
 	defer stop()
 	run := exec.CommandContext(terminated, c.command[0], c.command[1:]...)
 	run.Stdin, run.Stdout, run.Stderr = os.Stdin, p.out, p.log.out
-	run.Cancel = func() error { return run.Process.Signal(syscall.SIGTERM) } // the terminal interrupts the command itself
+	run.Cancel = func() error { // the terminal interrupts the command itself
+		stop() // another SIGTERM ends kubeflap
+		return run.Process.Signal(syscall.SIGTERM)
+	}
 	err := run.Run()
 	if run.ProcessState == nil {
 		return fmt.Errorf("run the command: %w", err)

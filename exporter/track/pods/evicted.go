@@ -16,6 +16,10 @@ const byTaint = "DeletionByTaintManager"
 // pkg/registry/core/pod/storage, EvictionREST).
 const byAPI = "EvictionByEvictionAPI"
 
+// byKubelet is the reason that the kubelet sets (see pkg/kubelet/eviction). Pod GC also writes the condition, with another
+// reason, before it deletes a pod.
+const byKubelet = "TerminationByKubelet"
+
 // noteRemovalCause stores why a pod's addresses are removed permanently. It keeps the first cause, because a completed
 // pod, for example, is usually deleted later. noteRemovalCause also reports an eviction from a node that is not Ready.
 func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
@@ -30,7 +34,7 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 		p.RemovalCause = cause.PodEvicted
 	}
 	was := x.note(p)
-	was.evictedByKubelet = p.RemovalCause == cause.PodEvicted && o.DeletionTimestamp.IsZero()
+	was.evictedByKubelet = p.RemovalCause == cause.PodEvicted && o.DeletionTimestamp.IsZero() && (o.Disruption == "" || o.Disruption == byKubelet)
 	was.removalVersion, was.removedBecause = x.watches.Version(), Quote(x.evidence(p, o, t).why(p.RemovalCause))
 	if was.evictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; was.evictedByAPI {
 		x.nodes.PodEvicted(o.Node, t)

@@ -105,9 +105,6 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	if tentative == cause.Unknown {
 		tentative = c.cause()
 	}
-	if tentative == cause.NodeHeartbeatLost {
-		x.nodes.PodMarked(e.Seen)
-	}
 	w := &ReadinessLoss{Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.ReadyChangedAt), tentative: tentative, version: x.watches.Version()}
 	if w.because = Quote(c.why(tentative)); tentative == p.RemovalCause && was.removedBecause != "" {
 		w.because = was.removedBecause
@@ -116,6 +113,9 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 		w.since = o.Ready.LastTransitionTime
 	}
 	why, certain := x.causeByNode(w)
+	if certain && why == cause.NodeHeartbeatLost {
+		x.nodes.PodMarked(e.Seen)
+	}
 	before := was.loss
 	if certain || before != nil && before.tentative != tentative {
 		x.resolveAllOf(p) // a pod's unresolved losses must have the same tentative cause

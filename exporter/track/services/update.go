@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -60,7 +61,8 @@ func (x *Services) newUpdate(h *source, e event.Event) update {
 // object can then belong to a deleted Service with the same name.
 func (q *facts) isBaseline(s *service, k event.Kind, t time.Time) bool {
 	version := q.watches.Version()
-	return q.watches.NotBefore(k, t).Before(s.created) || version != 0 && version < s.createdBy
+	isOlder := version != 0 && version < s.createdBy && t.Sub(s.created) <= watches.LagWait // etcd can count each resource's versions apart
+	return q.watches.NotBefore(k, t).Before(s.created) || isOlder
 }
 
 // countChange counts the change of one address.

@@ -191,10 +191,14 @@ func oneHeartbeatLost(w *weighing) fact {
 
 // markedInTime tells whether the node controller set nodes to Unknown despite a recent heartbeat.
 func markedInTime(w *weighing) fact {
-	early := w.own.CountNodes(func(s *silence.Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
-	silent := w.own.CountNodes(func(s *silence.Silence) bool {
+	isEarly := func(s *silence.Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 }
+	isLong := func(s *silence.Silence) bool {
 		return w.GracePeriod > 0 && w.isDisturbed(s) && s.Lasted(w.Now) > w.GracePeriod
-	})
+	}
+	early := w.own.CountNodes(isEarly)
+	// A node that has not come back since may have failed by itself. It says nothing about others that have.
+	allGone := !w.own.Any(func(s *silence.Silence) bool { return isEarly(s) && !(s.IsOngoing() && isLong(s)) })
+	silent := w.own.CountNodes(func(s *silence.Silence) bool { return isLong(s) && (allGone || !s.IsOngoing()) })
 	switch {
 	case early == 0:
 		return fact{is: no}

@@ -102,6 +102,11 @@ func (n *node) hasRecoveredFrom(r *ledger.Record) bool {
 	return (r.Kind == incident.KindControlPlane || r.Kind == incident.KindControllerManager) && len(r.Silences) > 0 && !n.isOpenIn(r)
 }
 
+// wasSilentIn reports whether one of the node's silences in r ended after t.
+func (n *node) wasSilentIn(r *ledger.Record, t time.Time) bool {
+	return r.Silences.Any(func(x *silence.Silence) bool { return x.Node == n.name && x.Ended.After(t) })
+}
+
 // failsAlone reports whether a node that has recovered from the fault of several nodes in r has now fallen silent by itself.
 func (n *node) failsAlone(l *Nodes, r *ledger.Record) bool {
 	s := n.silence
@@ -128,19 +133,22 @@ func (n *node) join(l *Nodes, r *ledger.Record) {
 	r.KnownNodes = max(r.KnownNodes, l.count())
 }
 
-// Expect says that nodes belonged to an incident before kubeflap's observation.
+// Expect says that nodes belonged to an incident before kubeflap's observation. A node's own incident stands, because a fault
+// of several nodes only interrupted it.
 func (l *Nodes) Expect(nodes []string, r *ledger.Record) {
 	for _, name := range nodes {
-		l.named(name).record = r
+		if n := l.named(name); n.record == nil || n.record.Kind != incident.KindNode || r.Kind == incident.KindNode {
+			n.record = r
+		}
 	}
 }
 
 // recordOfReport returns the incident of a node whose kubelet restarted or reported it as not ready. If there is none, or
-// the node had recovered from a fault of several nodes, the node gets an incident of its own: such a kubelet reaches the API,
-// so what silences other nodes does not explain it.
+// the node had recovered from a fault of several nodes some time ago, the node gets an incident of its own: such a kubelet
+// reaches the API, so what silences other nodes does not explain it.
 func (n *node) recordOfReport(l *Nodes, t time.Time, trigger uint64) *ledger.Record {
 	r := n.current(t)
-	if r == nil || n.hasRecoveredFrom(r) {
+	if r == nil || n.hasRecoveredFrom(r) && !n.wasSilentIn(r, t.Add(-l.Silences.CommonCauseWindow())) {
 		r = n.begin(l, incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}, t, trigger)
 	}
 	l.Show(r) // it may have begun before kubeflap's observation

@@ -193,7 +193,7 @@ func (l *Nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 		s.ClockBack = before.ClockBack // the silence that lasted when the watch broke explains why
 	}
 	r := l.lose(n, x.Time, transition.NodeLoss{Trigger: x.Trigger}, 0)
-	r.HeartbeatLost = true
+	r.HeartbeatLost, r.NodeRecovered = true, x.Time
 	r.Turned++
 	r.TurnedUnknown++
 	l.Note(r, n.entry(incident.NodeWasUnknown, x.Time, 0))
