@@ -73,9 +73,6 @@ type target struct {
 func targets(nodes int) (all []target) {
 	const fifth, medium, large = 0.2, 1000, 5000
 	perEvent := 0.3
-	if nodes >= large {
-		perEvent = 0.6
-	}
 	relative := func(f Figure, to string, limit float64, from int) {
 		all = append(all, target{string(f), fmt.Sprintf(" times that of `%s`", to), func(m map[string]Figures) float64 { return share(m[Kubeflap][f], m[to][f]) }, limit, ratio, from})
 	}
@@ -84,7 +81,11 @@ func targets(nodes int) (all []target) {
 	}
 	relative(SteadyMemory, Peer, fifth, medium)
 	relative(PeakMemory, Peer, fifth, medium)
-	relative(RestMemory, Floor, 1.3, medium)
+	if nodes < large {
+		relative(RestMemory, Floor, 1.3, medium) // the floor keeps no objects
+	} else {
+		perEvent = 0.6
+	}
 	relative(SyncedCPU, Floor, 0.5, medium)
 	relative(EventCPU, Floor, perEvent, medium)
 	for _, figure := range []Figure{Series, Scraped, ScrapedBytes} {
