@@ -211,7 +211,7 @@ func TestCheckDoesNotPassIfItIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestCheckNamesTheCluster reads from a kubeflap that serves several clusters, two of which it did not watch at the same time.
+// TestCheckNamesTheCluster checks several clusters. The gaps of two clusters at the same time are not added up.
 func TestCheckNamesTheCluster(t *testing.T) {
 	_, out, errOut := kubeflap(t, "check", "--url", serveIncidents(t, recorded(t)...), "--from=2026-11-20T00:00:00Z", "--github")
 	for _, want := range []string{"  node-2 in 1-heartbeat-loss: not Ready for 11.4s\n", "::error title=node-2 in 1-heartbeat-loss%3A not Ready"} {

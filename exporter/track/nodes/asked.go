@@ -88,8 +88,9 @@ func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause
 	return cause.Unknown, false
 }
 
-// PodMarked records that the node controller set the Ready condition of a lost node's pod to False at t. Each of the controller's eight
-// workers writes to all pods of a lost node before it checks another node (node lifecycle controller, monitorNodeHealth).
+// PodMarked records that the node controller set the Ready condition of a lost node's pod to False at t. Each of the
+// controller's eight workers writes to all pods of a lost node before it checks another node (node lifecycle controller,
+// monitorNodeHealth).
 func (x *Nodes) PodMarked(t time.Time) { x.marked = t }
 
 // Status returns the status of a node's Ready condition, and the time since which the node is known to have this status. ok
