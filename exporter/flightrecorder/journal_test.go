@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"reflect"
@@ -278,8 +279,17 @@ func TestRunTriesAgain(t *testing.T) {
 	})
 }
 
-// TestAFullDiskDamagesNoIncident lets only a part of an incident into the file, as a full disk does.
+// TestAFullDiskDamagesNoIncident lets only a part of an incident into the file, as a full disk does. The limit holds
+// for the whole process, also for the log that go test keeps of each test, so it is set in a process of its own.
 func TestAFullDiskDamagesNoIncident(t *testing.T) {
+	if os.Getenv("KUBEFLAP_TEST_FULL_DISK") == "" {
+		alone := exec.Command(os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")
+		alone.Env = append(os.Environ(), "KUBEFLAP_TEST_FULL_DISK=1")
+		if out, err := alone.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
 	dir := t.TempDir()
 	save(t, dir, ended(1))
 	info, err := os.Stat(filepath.Join(dir, incidentsFile))
