@@ -19,7 +19,7 @@ var builtIn string
 
 var built = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(builtIn, "kubeflap")
-	text, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	text, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, ".").CombinedOutput()
 	if err != nil {
 		err = errors.New(string(text))
 	}

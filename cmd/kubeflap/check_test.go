@@ -38,7 +38,7 @@ func TestCheckFailsOnEachRecordedIncident(t *testing.T) {
 }
 
 func TestCheckAccepts(t *testing.T) {
-	file := func(text string) string { return write(t, filepath.Join(t.TempDir(), "allow.yaml"), text) }
+	file := write(t, filepath.Join(t.TempDir(), "allow.yaml"), "nodeSeconds: 12\nignoreNamespaces: [sh*]\n")
 	for name, x := range map[string]struct {
 		recording, args string
 		status          int
@@ -49,9 +49,9 @@ func TestCheckAccepts(t *testing.T) {
 		"ignored nodes and namespaces":            {"1-heartbeat-loss", "--ignore.name=node-* --ignore.namespace=shop", 0},
 		"ignored names":                           {"1-heartbeat-loss", "--ignore.name=node-2 --ignore.name=shop/w*", 0},
 		"names of others":                         {"1-heartbeat-loss", "--ignore.name=node-1 --ignore.namespace=shop", 1},
-		"what a file allows":                      {"1-heartbeat-loss", "--allow=" + file("nodeSeconds: 12\nignoreNamespaces: [sh*]\n"), 0},
-		"less than a file, if a flag says so":     {"1-heartbeat-loss", "--allow.node=3s --allow=" + file("nodeSeconds: 12\nignoreNamespaces: [sh*]\n"), 1},
-		"a file and a flag":                       {"1-heartbeat-loss", "--ignore.name=node-2 --allow=" + file("ignoreNamespaces: [shop]\n"), 0},
+		"what a file allows":                      {"1-heartbeat-loss", "--allow=FILE", 0},
+		"less than a file, if a flag says so":     {"1-heartbeat-loss", "--allow.node=3s --allow=FILE", 1},
+		"a file and a flag":                       {"1-heartbeat-loss", "--allow.node=3s --ignore.name=node-2 --allow=FILE", 0},
 		"only what is ignored":                    {"4-endpoints-reset", "--ignore.namespace=kube-system", 1},
 		"manually managed addresses":              {"4-endpoints-reset", "--ignore.namespace=kube-system --ignore.name=shop/database", 0},
 		"blindness, but not the stall":            {"2-control-plane-stall", "--allow.blind=2m", 1},
@@ -60,7 +60,10 @@ func TestCheckAccepts(t *testing.T) {
 		"no in-place update":                      {"5-batch-upgrade", "--allow.node=1h", 1},
 		"an in-place update that keeps addresses": {"5-batch-upgrade", "--allow.service=1s", 0},
 	} {
-		args := append([]string{"check", "--recording", incidentsDir + x.recording + ".jsonl.gz"}, strings.Fields(x.args)...)
+		args := []string{"check", "--recording", incidentsDir + x.recording + ".jsonl.gz"}
+		for _, arg := range strings.Fields(x.args) {
+			args = append(args, strings.Replace(arg, "FILE", file, 1))
+		}
 		if status, out, errOut := kubeflap(t, args...); status != x.status {
 			t.Errorf("%s: status %d, want %d: %s%s", name, status, x.status, out, errOut)
 		}
@@ -143,13 +146,12 @@ func TestCheckEndsWithTheCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := io.ReadAll(out)
-	if err := cmd.Wait(); err != nil || time.Since(begin) > 30*time.Second {
-		t.Errorf("it took %s: %v", time.Since(begin), err)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(first)
@@ -177,13 +179,12 @@ func TestCheckPassesSIGTERMOn(t *testing.T) {
 	if _, err := reader.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := io.ReadAll(reader)
-	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 1 || time.Since(begin) > 30*time.Second || !strings.HasPrefix(string(text), "PASSED") {
-		t.Errorf("after %s: %s: %s", time.Since(begin), cmd.ProcessState, text)
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 1 || !strings.HasPrefix(string(text), "PASSED") {
+		t.Errorf("%s: %s", cmd.ProcessState, text)
 	}
 }
 

@@ -60,7 +60,11 @@ func TestMistakes(t *testing.T) {
 			continue
 		}
 		want, names, _ := strings.Cut(with(line), ": ")
-		status, out, errOut := kubeflap(t, append(strings.Fields(with(command)), "--log.level=error")...)
+		var args []string
+		for _, arg := range strings.Fields(command) {
+			args = append(args, with(arg))
+		}
+		status, out, errOut := kubeflap(t, append(args, "--log.level=error")...)
 		if want != string(rune('0'+status)) || out != "" || strings.Count(errOut, "\n") != 1 || !strings.Contains(errOut, names) {
 			t.Errorf("%s: status %d, want %s; printed %q, want one line with %q:\n%s", command, status, want, out, names, errOut)
 		}
