@@ -81,7 +81,7 @@ docs: bin/helm ## Write all generated files: references, golden expositions, dep
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/recording ./exporter/track ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update
 bench: build ## Run the benchmark on a real API server and write docs/performance.md. [SIZES=] [RUNS=] [RECORDER=]
-	cd lab && go run . bench --kubeflap $(CURDIR)/bin/kubeflap --runs $(or $(RUNS),3) $(patsubst %,--size %,$(or $(SIZES),$(if $(RECORDER),,small medium))) $(if $(RECORDER),--recorder $(RECORDER))
+	cd lab && go run ./bench --kubeflap $(CURDIR)/bin/kubeflap --runs $(or $(RUNS),3) $(patsubst %,--size %,$(or $(SIZES),$(if $(RECORDER),,small medium))) $(if $(RECORDER),--recorder $(RECORDER))
 # Without this tag, promtool and Prometheus include the clients of all clouds. They take longer to compile than everything else.
 bin/%: tools/go.mod
 	go build -modfile $< -tags remove_all_sd -o $@ $$(sed -nE 's#^\t(.*/$*(/v[0-9]+)?)$$#\1#p' $<)

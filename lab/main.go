@@ -53,9 +53,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	nodes := up.Flag("nodes", "Number of hollow kubelets.").Default("3").Int()
 	upRelease := onRelease(up)
 
-	benches := app.Command("bench", "Compare kubeflap with kube-state-metrics and a minimal client, and write the results to the page.")
-	benchmark := addBenchFlags(benches)
-
 	command, err := app.Parse(args)
 	if err != nil {
 		return fmt.Errorf("read the command line: %w", err)
@@ -69,8 +66,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return steps.Run(func() { buildAll(ctx, log, cluster.Releases()) })
 	case up.FullCommand():
 		return stand(ctx, cluster.Options{Release: cluster.Release(*upRelease), Nodes: *nodes, ControllerManagerPod: *nodes > 0, Log: log}, out)
-	case benches.FullCommand():
-		return benchmark.run(ctx, log)
 	default:
 		s, err := scenario.Find(*name, cluster.Release(*release))
 		if err != nil {

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bytes"
@@ -18,6 +18,9 @@ func offsets() []time.Duration {
 	return []time.Duration{0, 2 * ms, 5 * ms, 10 * ms, 20 * ms, 30 * ms, 40 * ms, 50 * ms}
 }
 
+// probes is the number of measurements at each offset. At least 100 are necessary to find out whether 99 % of them succeed.
+const probes = 100
+
 // measureLatency measures how soon /metrics shows an event under load. It changes the readiness of an address, waits
 // for one of the offsets, and scrapes. It does not scrape continuously, because each scrape costs CPU time.
 func (m *measurement) measureLatency(ctx context.Context) {
@@ -25,12 +28,12 @@ func (m *measurement) measureLatency(ctx context.Context) {
 	m.underLoad(ctx, func(ctx context.Context) {
 		for _, offset := range offsets() {
 			shown := 0
-			for range m.pace.Probes {
+			for range probes {
 				if m.probe(ctx, offset) {
 					shown++
 				}
 			}
-			shares = append(shares, float64(shown)/float64(m.pace.Probes))
+			shares = append(shares, float64(shown)/float64(probes))
 		}
 	})
 	m.figures[Shown] = earliest(shares)

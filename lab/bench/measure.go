@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -16,20 +16,16 @@ import (
 	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
-// Pace sets the durations and rates of a measurement.
-type Pace struct {
-	// Rest and Load are the durations of the measurements at rest and under load.
-	Rest, Load time.Duration
-	// Events is the number of events per second under load.
-	Events float64
-	// Settle is the pause after the start, after load, and between scrapes. During this pause, the program can collect
-	// garbage.
-	Settle time.Duration
-	// Scrapes is the number of scrapes. Probes is the number of latency measurements at each offset.
-	Scrapes, Probes int
-}
-
 const (
+	// restFor and loadFor are the durations of the measurements at rest and under load.
+	restFor, loadFor = time.Minute, time.Minute
+	// loadEvents is the number of events per second under load.
+	loadEvents = 500
+	// settleFor is the pause after the start, after load, and between scrapes. During this pause, the program can collect
+	// garbage.
+	settleFor = time.Second
+	// scrapes is the number of scrapes.
+	scrapes = 20
 	// samplePeriod is the interval at which memory is read. The result is the median of these values.
 	samplePeriod = 250 * time.Millisecond
 	// busyPause is the pause between scrapes under load. It is short, because a 99th percentile needs many scrapes.
@@ -42,7 +38,6 @@ const (
 
 // measurement measures one program on a cluster whose Leases are being renewed.
 type measurement struct {
-	pace    Pace
 	load    *load
 	running *running
 	scraper *scraper
@@ -57,7 +52,7 @@ type measurement struct {
 func (o *Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p program) Figures {
 	r := p.start(c)
 	defer r.process.Stop()
-	m := &measurement{pace: o.Pace, load: l, running: r, scraper: o.scraper, figures: Figures{}}
+	m := &measurement{load: l, running: r, scraper: o.scraper, figures: Figures{}}
 	err := steps.Run(func() {
 		m.measureSync(ctx)
 		m.measureRest(ctx)
@@ -90,11 +85,11 @@ func (m *measurement) measureSync(ctx context.Context) {
 	m.figures[SyncedWall], m.figures[SyncedCPU] = used.at.Sub(m.running.began).Seconds(), used.cpu
 }
 
-func (m *measurement) settle(ctx context.Context) { steps.Must(poll.Sleep(ctx, m.pace.Settle)) }
+func (m *measurement) settle(ctx context.Context) { steps.Must(poll.Sleep(ctx, settleFor)) }
 
 func (m *measurement) measureRest(ctx context.Context) {
 	m.settle(ctx)
-	seen := m.observe(ctx, m.pace.Rest)
+	seen := m.observe(ctx, restFor)
 	m.figures[RestCPU], m.figures[RestMemory] = seen.cpu/seen.took*60, seen.memory
 	if seen.renewed > 0 {
 		m.leaseCPU = seen.cpu / seen.renewed
@@ -135,7 +130,7 @@ func (m *measurement) measureEvents(ctx context.Context) {
 			if waited := time.Since(begin); waited > flapTimeout {
 				steps.Must(fmt.Errorf("no pod has flapped in %s", waited.Round(time.Second)))
 			}
-			seen = m.observe(ctx, m.pace.Load)
+			seen = m.observe(ctx, loadFor)
 		}
 	})
 	m.figures[EventCPU] = (seen.cpu - m.leaseCPU*seen.renewed) / seen.flapped * 1000
@@ -147,7 +142,7 @@ func (m *measurement) underLoad(ctx context.Context, do func(context.Context)) {
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
 	group, groupCtx := errgroup.WithContext(loading)
-	group.Go(func() error { return m.load.flap(loading, m.pace.Events) })
+	group.Go(func() error { return m.load.flap(loading, loadEvents) })
 	group.Go(func() error {
 		defer stop()
 		return steps.Run(func() { do(groupCtx) })
@@ -158,7 +153,7 @@ func (m *measurement) underLoad(ctx context.Context, do func(context.Context)) {
 func (m *measurement) measureScrapes(ctx context.Context) {
 	m.figures[Series] = m.running.series(ctx)
 	var took, bytes, rss []float64
-	for range m.pace.Scrapes {
+	for range scrapes {
 		duration, size := m.scraper.scrape(m.running)
 		m.settle(ctx)
 		took, bytes, rss = append(took, duration.Seconds()), append(bytes, float64(size)), append(rss, m.running.usage().rss)
@@ -169,7 +164,7 @@ func (m *measurement) measureScrapes(ctx context.Context) {
 func (m *measurement) measureBusyScrapes(ctx context.Context) {
 	var took []time.Duration
 	m.underLoad(ctx, func(ctx context.Context) {
-		for begin := time.Now(); time.Since(begin) < m.pace.Load; steps.Must(poll.Sleep(ctx, busyPause)) {
+		for begin := time.Now(); time.Since(begin) < loadFor; steps.Must(poll.Sleep(ctx, busyPause)) {
 			duration, _ := m.scraper.scrape(m.running)
 			took = append(took, duration)
 		}

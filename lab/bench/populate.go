@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -48,7 +48,8 @@ func protobufClient(config *rest.Config) kubernetes.Interface {
 // populated returns a directory for cluster.Options.Data. It contains the data of a cluster with all objects of the
 // given size. If the cache does not contain this data yet, populated creates it.
 func (o *Options) populated(ctx context.Context, size Size) string {
-	dir := filepath.Join(o.Cache, "filled-"+size.Name+"-"+size.key())
+	cache := filepath.Join(steps.Value(os.UserCacheDir()), "kubeflap-lab")
+	dir := filepath.Join(cache, "filled-"+size.Name+"-"+size.key())
 	if _, err := os.Stat(dir); err == nil {
 		return dir
 	}
@@ -68,12 +69,12 @@ func (o *Options) populated(ctx context.Context, size Size) string {
 		}
 	}
 	t.createFirst(ctx)
-	unfinished := steps.Value(os.MkdirTemp(o.Cache, "unfinished-"))
+	unfinished := steps.Value(os.MkdirTemp(cache, "unfinished-"))
 	defer os.RemoveAll(unfinished)
 	c.SaveData(ctx, unfinished)
 	t.writeRest(unfinished)
 	// Remove outdated data of this size.
-	for _, old := range steps.Value(filepath.Glob(filepath.Join(o.Cache, "filled-"+size.Name+"-*"))) {
+	for _, old := range steps.Value(filepath.Glob(filepath.Join(cache, "filled-"+size.Name+"-*"))) {
 		steps.Must(os.RemoveAll(old))
 	}
 	steps.Must(os.Rename(unfinished, dir))

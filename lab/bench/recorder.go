@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -67,10 +67,9 @@ func (r *running) sample(ctx context.Context, period time.Duration) (samples []S
 }
 
 // record compares kubeflap with and without --data.dir under three kinds of load. The first load has no events, the
-// second has the events of a usual day, and the third has many flapping pods. Each load takes a third of the duration
-// d.
-func (o *Options) record(ctx context.Context, size Size, d time.Duration) Recorded {
-	recorded := Recorded{Size: size, Duration: d}
+// second has the events of a usual day, and the third has many flapping pods. Each load takes a third of the duration.
+func (o *Options) record(ctx context.Context, size Size) Recorded {
+	recorded := Recorded{Size: size, Duration: o.Recorder}
 	dir := filepath.Join(o.dir, "data")
 	steps.Must(os.Mkdir(dir, 0o700))
 	o.withLoad(ctx, size, func(ctx context.Context, c *cluster.Cluster, l *load) {
@@ -126,7 +125,7 @@ func recordedBytes(dir string) (total float64) {
 	return total
 }
 
-func (r Recorded) write(page string) {
+func (r Recorded) write() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. Two kubeflap instances watched the same cluster for %s, one of them with `--data.dir`. Recording the initial lists takes up %s.\n\n",
 		r.Size, model.Duration(r.Duration), bytesize(r.List))
@@ -146,7 +145,7 @@ func (r Recorded) write(page string) {
 		}
 		writeRow(&b, []string{p.Name, "Recordings per node and day", "", bytesize(r.perNodeAndDay(p)), ""})
 	}
-	writePart(page, partRecorder, b.String())
+	writePart(partRecorder, b.String())
 }
 
 // perNodeAndDay returns how many bytes kubeflap would record per node and day under this load, including the lists.

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"fmt"
@@ -19,12 +19,12 @@ import (
 func (r Result) write(o *Options) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. %s on %s. Measured for %s at rest and %s under load.\n\n",
-		r.Size, runs(o.Runs), machine(), model.Duration(o.Pace.Rest), model.Duration(o.Pace.Load))
+		r.Size, runs(o.Runs), machine(), model.Duration(restFor), model.Duration(loadFor))
 	all := map[string]Figures{}
 	for name, runs := range r.Runs {
 		all[name] = medians(runs)
 	}
-	columns := append([]string{""}, o.Programs...)
+	columns := append([]string{""}, Programs()...)
 	writeRow(&b, columns)
 	writeRow(&b, slices.Repeat([]string{"---"}, len(columns)))
 	for _, row := range rows() {
@@ -32,13 +32,13 @@ func (r Result) write(o *Options) {
 			continue
 		}
 		cells := []string{string(row.Figure)}
-		for _, name := range o.Programs {
+		for _, name := range Programs() {
 			cells = append(cells, cell(all[name], row))
 		}
 		writeRow(&b, cells)
 	}
 	b.WriteString("\n" + r.targets(all) + "\n")
-	writePart(o.Page, r.Size.Name, b.String())
+	writePart(r.Size.Name, b.String())
 }
 
 func cell(figures Figures, row row) string {
@@ -147,18 +147,18 @@ func writeRow(b *strings.Builder, cells []string) {
 }
 
 // writePart replaces the text between the two markers of a part of the page.
-func writePart(path, part, text string) {
-	before, after := around(path, part)
-	steps.Must(os.WriteFile(path, []byte(before+"\n"+text+"\n"+after), 0o644))
+func writePart(part, text string) {
+	before, after := around(part)
+	steps.Must(os.WriteFile(page, []byte(before+"\n"+text+"\n"+after), 0o644))
 }
 
 // around splits the page. It returns the text before a part and the text after it, including the markers of the part.
-func around(path, part string) (before, after string) {
+func around(part string) (before, after string) {
 	begin, end := fmt.Sprintf("<!-- bench %s -->\n", part), fmt.Sprintf("<!-- end of bench %s -->\n", part)
-	before, rest, found := strings.Cut(string(steps.Value(os.ReadFile(path))), begin)
+	before, rest, found := strings.Cut(string(steps.Value(os.ReadFile(page))), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		steps.Must(fmt.Errorf("write %s: no line %s followed by a line %s", path, strings.TrimSpace(begin), strings.TrimSpace(end)))
+		steps.Must(fmt.Errorf("write %s: no line %s followed by a line %s", page, strings.TrimSpace(begin), strings.TrimSpace(end)))
 	}
 	return before + begin, end + after
 }
