@@ -71,8 +71,8 @@ check-release: bin/goreleaser bin/syft bin/helm bin/validate-krew-manifest ## Bu
 	cd lab/release && $(FRESH) .
 lab-test: bin/helm bin/kubectl bin/prometheus ## Run all scenarios of the lab but the slowest. [RELEASE=v1.31.0] [SCENARIOS=-verdicts] runs those.
 	cd lab && $(FRESH) -parallel 10 $(if $(SCENARIOS)$(RELEASE),$(if $(SCENARIOS),-run TestScenarios) . $(SCENARIOS) $(if $(RELEASE),-release $(RELEASE)),./...)
-lab: build bin/kubectl bin/prometheus ## Run one scenario. SCENARIO=name [RELEASE=v1.31.0] [SAVE=file] [ALERTS=1] [KEEP=1]
-	cd lab && go run . run $(SCENARIO) --kubeflap $(CURDIR)/bin/kubeflap $(if $(RELEASE),--release $(RELEASE)) $(if $(SAVE),--save $(abspath $(SAVE))) $(if $(ALERTS),--rules $(CURDIR)/rules) $(if $(KEEP),--keep)
+lab: bin/kubectl bin/prometheus ## Run one scenario. SCENARIO=name [RELEASE=v1.31.0] [RECORD=directory] [SEED=number] [KEEP=1]
+	cd lab && go test -count 1 -timeout 0 -v -run TestScenarios . -scenario $(SCENARIO) $(if $(RELEASE),-release $(RELEASE)) $(if $(RECORD),-record $(abspath $(RECORD))) $(if $(SEED),-seed $(SEED)) $(if $(KEEP),-keep)
 fleet-test: build bin/golangci-lint bin/prometheus ## Compare the alerts of a Thanos ruler for three clusters with those of each cluster's Prometheus. Takes 20 minutes.
 	cd lab && $(CURDIR)/bin/golangci-lint run --build-tags fleet ./fleet && $(FRESH) -v -tags fleet ./fleet
 browser-test: ## Test the page with Chromium. [PICTURES=-update] takes the screenshots in docs/images.

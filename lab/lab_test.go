@@ -1,4 +1,6 @@
-package main
+// Package lab runs a real Kubernetes control plane on this machine and injects faults. It compares kubeflap's counts with
+// those of an independent recorder.
+package lab
 
 import (
 	"cmp"
@@ -7,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +26,9 @@ var (
 	release  = flag.String("release", "", "run all tests on this Kubernetes version only")
 	record   = flag.String("record", "", "directory for a recording of each scenario and the facts of the recorder")
 	verdicts = flag.Bool("verdicts", false, "run only the scenarios that are normally skipped because they take too long")
+	only     = flag.String("scenario", "", "run only this scenario, on the newest release that has it")
+	seed     = flag.Uint64("seed", 1, "seed of the random scenario")
+	keep     = flag.Bool("keep", false, "keep everything running after the scenario until interrupted, also a Prometheus")
 )
 
 // releases returns the Kubernetes releases to test.
@@ -30,7 +36,7 @@ func releases(t *testing.T) []cluster.Release {
 	t.Helper()
 	all := cluster.Releases()
 	switch {
-	case *release == "" && testing.Short():
+	case *release == "" && (testing.Short() || *only != ""):
 		return all[:1]
 	case *release == "":
 		return all
@@ -83,7 +89,10 @@ var quick = []string{
 
 // leftOut reports whether the tests skip a scenario.
 func leftOut(s scenario.Scenario) bool {
-	if testing.Short() {
+	switch {
+	case *only != "":
+		return s.Name != *only
+	case testing.Short():
 		return !slices.Contains(quick, s.Name) || s.Options.Release != cluster.Newest
 	}
 	return s.Extra != *verdicts
@@ -104,11 +113,15 @@ func TestScenarios(t *testing.T) {
 	releases := releases(t)
 	// t.Run returns only after all parallel subtests of this group have ended.
 	t.Run("all", func(t *testing.T) {
-		for _, s := range slices.DeleteFunc(scenarios(releases), leftOut) {
+		all := slices.DeleteFunc(scenarios(releases), leftOut)
+		if len(all) == 0 && *only != "" {
+			t.Fatalf("no scenario %q", *only)
+		}
+		for _, s := range all {
 			t.Run(nameOf(s), func(t *testing.T) {
 				t.Parallel()
-				options := recorded(s, session.Options{Kubeflap: kubeflap, Seed: 1, Log: logger(t), Turns: turns})
-				if s.Alerts != nil || s.Alerting() && s.Options.Release == releases[0] {
+				options := recorded(s, session.Options{Kubeflap: kubeflap, Seed: *seed, Log: logger(t), Turns: turns})
+				if s.Alerts != nil || s.Alerting() && s.Options.Release == releases[0] || *keep {
 					options.Rules = "../rules"
 				}
 				runScenario(t, s, options)
@@ -123,11 +136,8 @@ var rawScenarios = []string{"causes", "endpoints-reset", "in-place-upgrade", "la
 // recorded adds a recording to the options, with -record.
 func recorded(s scenario.Scenario, options session.Options) session.Options {
 	if *record != "" {
-		options.Save = filepath.Join(*record, nameOf(s)+".jsonl.gz")
-		options.Facts = filepath.Join(*record, nameOf(s)+".facts.jsonl.gz")
-		if slices.Contains(rawScenarios, s.Name) && s.Options.Release == cluster.Newest {
-			options.Raw = filepath.Join(*record, nameOf(s)+".raw.gz")
-		}
+		options.Record = filepath.Join(*record, nameOf(s))
+		options.Raw = slices.Contains(rawScenarios, s.Name) && s.Options.Release == cluster.Newest
 	}
 	return options
 }
@@ -139,7 +149,11 @@ const longest = 15 * time.Minute
 // runScenario runs a scenario that must succeed. The cluster stops when the test ends.
 func runScenario(t *testing.T, s scenario.Scenario, options session.Options) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), longest)
+	limit := longest
+	if *keep {
+		limit = 24 * time.Hour
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
 	running, err := session.Run(ctx, s, options)
 	t.Cleanup(func() {
@@ -147,6 +161,15 @@ func runScenario(t *testing.T, s scenario.Scenario, options session.Options) {
 			t.Error(err)
 		}
 	})
+	if *keep && running.Cluster != nil {
+		t.Logf("running until interrupted: --kubeconfig=%s, %s/flaps (result: %v)", running.Cluster.Kubeconfig, running.URL, err)
+		if running.Prometheus != nil {
+			t.Logf("%s/alerts", running.Prometheus.URL)
+		}
+		interrupted, stop := signal.NotifyContext(ctx, os.Interrupt)
+		defer stop()
+		<-interrupted.Done()
+	}
 	if err != nil && running.Truth != nil {
 		t.Logf("what happened:\n%s", lastLines(running.Truth.Dump(), 200))
 	}
@@ -164,7 +187,12 @@ func lastLines(text string, n int) string {
 // neither slows down a test nor counts toward its timeout.
 func buildKubeflap(t *testing.T) string {
 	t.Helper()
-	if err := steps.Run(func() { buildAll(t.Context(), logger(t), releases(t)) }); err != nil {
+	err := steps.Run(func() {
+		for _, release := range releases(t) {
+			cluster.Build(t.Context(), logger(t), release)
+		}
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "kubeflap")

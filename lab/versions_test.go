@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 func TestDocumentsNameTheReleases(t *testing.T) {
 	oldest, newest := string(cluster.Oldest), string(cluster.Newest)
 	for path, say := range map[string][]string{
-		"README.md": {fmt.Sprintf("It runs %s and %s,", newest, oldest), "--release " + oldest, "-release " + oldest},
+		"README.md": {fmt.Sprintf("It runs %s and %s,", newest, oldest), "RELEASE=" + oldest, "-release " + oldest},
 		"../README.md": {
 			fmt.Sprintf("Kubernetes %s to %s,", minor(oldest), minor(newest)), fmt.Sprintf("tested with %s and %s", oldest, newest),
 		},

@@ -2,7 +2,6 @@
 package scenario
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
@@ -136,23 +135,4 @@ func All(release cluster.Release) []Scenario {
 		}
 	}
 	return all
-}
-
-// Find returns the scenario with the given name for a release. If release is empty, it returns the scenario for the
-// newest release that has it.
-func Find(name string, release cluster.Release) (Scenario, error) {
-	anyRelease := release == ""
-	if anyRelease {
-		release = cluster.Newest
-	}
-	for _, s := range All(release) {
-		if s.Name != name {
-			continue
-		}
-		if !anyRelease && s.Options.Release != release {
-			return s, fmt.Errorf("scenario %s only exists on %s, not on %s", name, s.Options.Release, release)
-		}
-		return s, nil
-	}
-	return Scenario{}, fmt.Errorf("no scenario %q", name)
 }

@@ -33,7 +33,7 @@ func (s *Session) startKubeflap() {
 	run := s.start("kubeflap", "run", "--kubeconfig="+through, "--web.listen-address="+address)
 	s.URL = "http://" + address
 	s.Must(run.Until(s.Ctx, patience, "kubeflap to be ready", func(ctx context.Context) error { return compare.Ready(ctx, s.URL) }))
-	if s.options.Save != "" {
+	if s.options.Record != "" {
 		s.startRecording(through)
 	}
 }

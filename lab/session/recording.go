@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/scenario"
@@ -22,9 +21,10 @@ const resources = 6
 
 // startRecording starts a recording with the given kubeconfig, and waits until it contains all lists.
 func (s *Session) startRecording(kubeconfig string) {
-	s.record = s.start("kubeflap-record", "record", s.options.Save, "--title="+s.scenario.Summary, "--kubeconfig="+kubeconfig)
+	file := s.options.Record + ".jsonl.gz"
+	s.record = s.start("kubeflap-record", "record", file, "--title="+s.scenario.Summary, "--kubeconfig="+kubeconfig)
 	s.Must(s.record.Until(s.Ctx, patience, "the recording to begin", func(context.Context) error {
-		text, err := readRecording(s.options.Save)
+		text, err := readRecording(file)
 		if n := bytes.Count(text, []byte(`"type":"synced"`)); err == nil && n < resources {
 			return fmt.Errorf("the recording contains %d of %d lists", n, resources)
 		}
@@ -35,8 +35,8 @@ func (s *Session) startRecording(kubeconfig string) {
 // readRecording reads a recording, even if it is still being written.
 func readRecording(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
-	if err != nil || !strings.HasSuffix(path, ".gz") {
-		return data, err
+	if err != nil {
+		return nil, err
 	}
 	unzip, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -62,10 +62,8 @@ func (s *Session) endRecording() {
 	if s.raw != nil {
 		s.Must(s.raw.End())
 	}
-	if s.options.Facts != "" {
-		s.facts.endSegment(s.Truth, &s.scenario, until)
-		s.writeFacts()
-	}
+	s.facts.endSegment(s.Truth, &s.scenario, until)
+	s.writeFacts()
 }
 
 // FactsHeader is the first line of a file of facts. The other lines are the facts, in order.
@@ -112,9 +110,9 @@ func (f *facts) endSegment(recorded *truth.Recorder, of *scenario.Scenario, unti
 	f.segments = append(f.segments, Segment{recorded.Began(), until})
 }
 
-// writeFacts writes the facts of all segments to the file.
+// writeFacts writes the facts of all segments.
 func (s *Session) writeFacts() {
-	file := steps.Value(os.Create(s.options.Facts))
+	file := steps.Value(os.Create(s.options.Record + ".facts.jsonl.gz"))
 	zip := gzip.NewWriter(file)
 	lines := json.NewEncoder(zip)
 	header := FactsHeader{

@@ -24,13 +24,11 @@ const patience = 2 * time.Minute
 type Options struct {
 	// Kubeflap is the path of the binary to test. If it is empty, only the recorder runs.
 	Kubeflap string
-	// Save is the path to which kubeflap writes a recording.
-	Save string
-	// Facts is the path of a file for the recorder's facts, compressed with gzip. It needs Save, because the facts end
-	// together with the recording.
-	Facts string
-	// Raw is the path of a file for the bytes of the watches (see package rawwatch), compressed with gzip.
-	Raw string
+	// Record is the path, without an extension, of a recording by kubeflap and of the recorder's facts, which end together
+	// with the recording. Both are compressed with gzip. If it is empty, nothing is recorded.
+	Record string
+	// Raw means that the bytes of the watches are recorded, too (see package rawwatch).
+	Raw bool
 	// Rules is the directory of the alert rules. If Rules is not empty, a Prometheus also runs.
 	Rules string
 	// Seed is the seed of the random scenario.
@@ -72,7 +70,7 @@ func Run(ctx context.Context, sc scenario.Scenario, options Options) (*Session, 
 		s.begin()
 		s.play()
 		if sc.Blind != nil {
-			if options.Facts != "" {
+			if s.record != nil {
 				s.facts.endSegment(s.Truth, &s.scenario, s.comparison().WaitUntilQuiet(ctx))
 			}
 			s.playAfterBlindness()
@@ -103,8 +101,8 @@ func (s *Session) begin() {
 	// The recorder and kubeflap start while nothing writes to the API server. They start with the same state, so their
 	// counts can be exactly equal.
 	s.withWritersPaused(func() {
-		if s.options.Raw != "" {
-			s.raw = rawwatch.New(s.Client.Discovery().RESTClient(), s.options.Raw)
+		if s.options.Raw {
+			s.raw = rawwatch.New(s.Client.Discovery().RESTClient(), s.options.Record+".raw.gz")
 			s.raw.Begin(s.Ctx)
 		}
 		s.startRecorder()
