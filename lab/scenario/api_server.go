@@ -88,9 +88,6 @@ func waitForControllerManager(l *Lab) {
 // catchUpWithRecorder waits until kubeflap's count of a metric has reached the recorder's count. Without this wait, the
 // API server could be paused when the recorder has received an event that kubeflap has not.
 func catchUpWithRecorder(l *Lab, metric string) {
-	if l.URL == "" {
-		return
-	}
 	want := l.counts().Sum(metric)
 	l.Until("kubeflap to reach the recorder's count of "+metric, func(l *Lab) {
 		got := l.Scrape().Sum(metric)
@@ -100,9 +97,6 @@ func catchUpWithRecorder(l *Lab, metric string) {
 
 // checkKeptWatches checks that kubeflap did not treat a silent watch as broken.
 func checkKeptWatches(l *Lab) {
-	if l.URL == "" {
-		return
-	}
 	for _, metric := range []string{watchRelists, watchErrors} {
 		n := l.Scrape().Sum(metric)
 		l.Expect(n == 0, "unexpected value %v of %s", n, metric)

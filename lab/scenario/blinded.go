@@ -29,9 +29,6 @@ type watchFaultCheck struct {
 
 // runWatchFault runs a fault for the given duration, and returns when kubeflap's reports are correct again.
 func runWatchFault(l *Lab, f watchFault) {
-	if l.URL == "" {
-		return // without kubeflap there is nothing to check
-	}
 	b := &watchFaultCheck{blindness: beforeBlindness(l), fault: f, incidents: map[string]bool{}}
 	for _, x := range l.Incidents().Incidents {
 		b.incidents[x.ID] = true

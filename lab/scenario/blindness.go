@@ -44,13 +44,11 @@ type blindness struct {
 	excused bool
 }
 
-// beforeBlindness reads kubeflap's metrics while all of its watches work. If no kubeflap is running, it reads nothing.
+// beforeBlindness reads kubeflap's metrics while all of its watches work.
 func beforeBlindness(l *Lab) *blindness {
 	b := &blindness{Lab: l, began: time.Now()}
-	if l.URL != "" {
-		l.Sleep(afterglow)
-		b.before = l.Scrape()
-	}
+	l.Sleep(afterglow)
+	b.before = l.Scrape()
 	return b
 }
 
@@ -64,18 +62,13 @@ func (b *blindness) grown(metric string, labels ...string) float64 {
 
 // during checks kubeflap while the API server is down. kubeflap must keep its last state and report nothing new.
 func (b *blindness) during() {
-	if b.before != nil {
-		b.reported = b.Scrape()
-		b.Must(errors.Join(b.Ready(), b.checkUnchanged()))
-	}
+	b.reported = b.Scrape()
+	b.Must(errors.Join(b.Ready(), b.checkUnchanged()))
 }
 
 // after waits until kubeflap's watches work again, and then checks its metrics. The API server was down for the
 // duration gone.
 func (b *blindness) after(gone time.Duration) {
-	if b.before == nil {
-		return
-	}
 	waitForRecoveredWatches(b.Lab)
 	b.reported = b.Scrape()
 	b.Must(errors.Join(b.Ready(), b.checkUnchanged(), b.checkBlindTime(gone), b.checkHeartbeats(gone)))

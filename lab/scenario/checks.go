@@ -45,12 +45,8 @@ func (l *Lab) waitForCountAtLeast(value float64, metric string, labels ...string
 // Scrape reads kubeflap's metrics.
 func (l *Lab) Scrape() truth.Counts { return compare.Scrape(l.Ctx, l.URL+"/metrics") }
 
-// waitForReportedValue waits until kubeflap's metric is exactly value. If no kubeflap is running, it returns
-// immediately.
+// waitForReportedValue waits until kubeflap's metric is exactly value.
 func (l *Lab) waitForReportedValue(value float64, metric string, labels ...string) {
-	if l.URL == "" {
-		return
-	}
 	l.Until(fmt.Sprintf("kubeflap to show the value %v of %s%v", value, metric, labels), func(l *Lab) {
 		sum := l.Scrape().Sum(metric, labels...)
 		l.Expect(sum == value, "got %v", sum)

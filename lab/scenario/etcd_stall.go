@@ -53,10 +53,6 @@ func stallEtcd(l *Lab) {
 // checkBlamesEtcd checks for the given time that kubeflap blames nothing but etcd. Each incident with a verdict must
 // have the verdict shared_path, and there must be such an incident before the time is over.
 func (b *blindness) checkBlamesEtcd(lasts time.Duration) {
-	if b.URL == "" {
-		b.Sleep(lasts)
-		return
-	}
 	blamed := false
 	for begin := time.Now(); time.Since(begin) < lasts; b.Sleep(checkPeriod) {
 		after := time.Since(begin).Round(time.Second)
@@ -82,9 +78,6 @@ func (b *blindness) checkStayedReady() {
 		for _, c := range node.Status.Conditions {
 			b.Expect(c.Type != corev1.NodeReady || !c.LastTransitionTime.After(b.began), "the node controller marked %s at %s", node.Name, c.LastTransitionTime)
 		}
-	}
-	if b.URL == "" {
-		return
 	}
 	waitForRecoveredWatches(b.Lab)
 	b.reported = b.Scrape()

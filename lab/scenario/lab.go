@@ -28,7 +28,7 @@ type Lab struct {
 	Client  kubernetes.Interface
 	// Truth is nil during Prepare.
 	Truth *truth.Recorder
-	// URL is kubeflap's URL. It is empty if no kubeflap is running.
+	// URL is kubeflap's URL. It is empty during Prepare.
 	URL string
 	// Proxy connects kubeflap to the API server. It is nil unless Scenario.Proxied is set.
 	Proxy *proxy.Proxy

@@ -28,7 +28,7 @@ func (l *Lab) waitUntilSeen(written time.Time) {
 		return
 	}
 	l.Sleep(time.Until(written.Add(settle)))
-	if l.Truth != nil && l.URL != "" {
+	if l.Truth != nil {
 		l.comparison().Seen(l.Ctx, patience)
 	}
 }

@@ -40,7 +40,6 @@ func relist(release cluster.Release) Scenario {
 
 // changeUnseen expires kubeflap's watches, and lets it list again when the objects have changed.
 func changeUnseen(l *Lab) {
-	l.Expect(l.Proxy != nil, "the scenario needs a kubeflap behind a proxy")
 	l.Sleep(afterglow)
 	l.Proxy.Answer(http.StatusGone)
 	removeService(l, "shop", vanishing)

@@ -14,7 +14,6 @@ import (
 
 // startPrometheus starts Prometheus. kubeflap must already be running.
 func (s *Session) startPrometheus() {
-	s.Expect(s.URL != "", "rules need a kubeflap to scrape")
 	s.Prometheus = steps.Value(prometheus.Start(s.Ctx, s.options.Rules, strings.TrimPrefix(s.URL, "http://")))
 	s.Fired = func(ctx context.Context, name string) error {
 		return s.Play(ctx, func(l *scenario.Lab) {

@@ -62,9 +62,6 @@ var rights = regexp.MustCompile(`(?m)^kind: (Namespace|ServiceAccount|(Cluster)?
 // these permissions suffice. It waits until the account has them, because the API server's authorizer reads permissions
 // from a cache.
 func (s *Session) grantRights() {
-	if s.options.Kubeflap == "" {
-		return
-	}
 	var granted []string
 	for document := range strings.SplitSeq(string(steps.Value(os.ReadFile(manifests))), "\n---\n") {
 		if rights.MatchString(document) {

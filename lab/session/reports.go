@@ -25,15 +25,6 @@ const (
 	calmFor = 12 * time.Second
 )
 
-// compare compares kubeflap's metrics with the recorder.
-func (s *Session) compare() {
-	if s.URL == "" {
-		s.Truth.Counts() // fails if the recorder missed events
-		return
-	}
-	s.comparison().Agree(s.Ctx, patience)
-}
-
 func (s *Session) comparison() compare.Comparison {
 	return compare.Comparison{Truth: s.Truth, URL: s.URL + "/metrics", Base: s.base}
 }
@@ -41,7 +32,7 @@ func (s *Session) comparison() compare.Comparison {
 // checkGracePeriod checks that kubeflap reports the grace period of the node controller.
 func (s *Session) checkGracePeriod() {
 	is, shown := s.Cluster.GracePeriod()
-	if s.URL == "" || !shown {
+	if !shown {
 		return
 	}
 	known := s.Scrape().Sum("kubeflap_node_monitor_grace_period_seconds")

@@ -1,5 +1,4 @@
-// Package session runs a scenario with a cluster and the recorder. If there is a kubeflap binary to test, it also runs
-// this binary.
+// Package session runs a scenario with a cluster, the recorder and a kubeflap binary to test.
 package session
 
 import (
@@ -22,7 +21,7 @@ const patience = 2 * time.Minute
 
 // Options configures a session.
 type Options struct {
-	// Kubeflap is the path of the binary to test. If it is empty, only the recorder runs.
+	// Kubeflap is the path of the binary to test.
 	Kubeflap string
 	// Record is the path, without an extension, of a recording by kubeflap and of the recorder's facts, which end together
 	// with the recording. Both are compressed with gzip. If it is empty, nothing is recorded.
@@ -105,18 +104,12 @@ func (s *Session) begin() {
 			s.raw = rawwatch.New(s.Client.Discovery().RESTClient(), s.options.Record+".raw.gz")
 			s.raw.Begin(s.Ctx)
 		}
-		s.startRecorder()
-		if s.options.Kubeflap != "" {
-			s.startKubeflap()
-		}
+		s.Truth = truth.Start(s.Ctx, s.Client)
+		s.startKubeflap()
 	})
 	if s.options.Rules != "" {
 		s.startPrometheus()
 	}
-}
-
-func (s *Session) startRecorder() {
-	s.Truth = truth.Start(s.Ctx, s.Client)
 }
 
 // play runs the scenario once, and compares the counts.
@@ -124,11 +117,9 @@ func (s *Session) play() {
 	s.Log.Info("scenario starts", "scenario", s.scenario.Name)
 	s.Part("run scenario "+s.scenario.Name, s.scenario.Run)
 	s.Log.Info("scenario has ended", "scenario", s.scenario.Name)
-	s.compare()
+	s.comparison().Agree(s.Ctx, patience)
 	s.checkGracePeriod()
-	if s.URL != "" {
-		s.checkReports()
-	}
+	s.checkReports()
 }
 
 // playAfterBlindness breaks kubeflap's watches and then runs the scenario again. It uses a new recorder, because the
@@ -141,14 +132,10 @@ func (s *Session) playAfterBlindness() {
 	if s.raw != nil {
 		s.raw.Begin(s.Ctx)
 	}
-	s.startRecorder()
+	s.Truth = truth.Start(s.Ctx, s.Client)
 	// The recorder measures an interval only if it has seen the heartbeats at both ends.
 	s.WaitForHeartbeats()
-	s.withWritersPaused(func() {
-		if s.URL != "" {
-			s.base = s.comparison().Take(s.Ctx)
-		}
-	})
+	s.withWritersPaused(func() { s.base = s.comparison().Take(s.Ctx) })
 	s.play()
 }
 
