@@ -1,7 +1,6 @@
 package flightrecorder
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -17,48 +16,71 @@ type gap struct {
 	cluster event.Event
 }
 
-// resume begins a new segment after a gap. The recorder lists the resources itself, because it has no objects in memory.
-// Meanwhile, new events wait in the queue. All events of the lists have the same time, which is earlier than the lists, so
-// that the segment is ordered by time. resume fails if a watch does not work.
+// resume begins a new segment after a gap. The recorder lists the resources whose watches work, because it has no objects
+// in memory. Meanwhile, new events wait in the queue. All events of the lists have the same time, which is earlier than
+// the lists, so that the segment is ordered by time.
 func (w *writer) resume(ctx context.Context, after gap) error {
 	if err := w.close(); err != nil {
 		return err
 	}
-	for kind, watch := range after.watches {
-		if watch.known() && !watch.works() && watch.down.Type != event.Unavailable {
-			return fmt.Errorf("the recorder waits until the watch of %v works", event.Kind(kind))
-		}
-	}
 	at := time.Now().Round(0)
 	return w.begin(at, 0, func() (err error) {
-		send := func(ev event.Event) {
-			ev.Seen = at
-			err = cmp.Or(err, w.add(ev))
+		if cluster := after.cluster; cluster.Object != nil {
+			cluster.Seen = at
+			err = w.add(cluster)
 		}
-		if after.cluster.Object != nil {
-			send(after.cluster)
-		}
-		for i, watch := range after.watches {
-			kind := event.Kind(i)
+		for kind, watch := range after.watches {
 			switch {
-			case err != nil: // the disk still fails, so the API server need not send the other lists
+			case err != nil:
 				return err
 			case watch.works():
-				send(event.Event{Kind: kind, Type: event.Listing})
-				version, listErr := w.recorder.settings.List(ctx, kind, func(object event.Object) {
-					send(event.Event{Kind: kind, Type: event.Listed, Object: object})
-				})
-				if listErr != nil {
-					return fmt.Errorf("list %v after a gap in the recording: %w", kind, listErr)
-				}
-				send(event.Event{Kind: kind, Type: event.Synced})
-				w.versions[kind], _ = strconv.ParseUint(version, 10, 64) // 0 omits no event
+				err = w.list(ctx, event.Kind(kind), at)
 			case watch.known():
-				send(watch.down)
+				w.unlisted[kind] = true
+				if down := watch.down; down.Type != 0 {
+					down.Seen = at
+					err = w.add(down)
+				}
 			}
 		}
 		return err
 	})
+}
+
+// list writes the list of a resource, which it requests from the API server.
+func (w *writer) list(ctx context.Context, kind event.Kind, seen time.Time) error {
+	err := w.add(event.Event{Seen: seen, Kind: kind, Type: event.Listing})
+	if err != nil {
+		return err
+	}
+	version, listErr := w.recorder.settings.List(ctx, kind, func(object event.Object) {
+		if err == nil {
+			err = w.add(event.Event{Seen: seen, Kind: kind, Type: event.Listed, Object: object})
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case listErr != nil:
+		return fmt.Errorf("list %v after a gap in the recording: %w", kind, listErr)
+	}
+	w.unlisted[kind] = false
+	w.versions[kind], _ = strconv.ParseUint(version, 10, 64) // 0 omits no event
+	return w.add(event.Event{Seen: seen, Kind: kind, Type: event.Synced})
+}
+
+// afterGap writes an event of a resource that was not listed after a gap, because its watch did not work. As soon as the
+// watch works, the recorder lists the resource, unless the watch itself does so.
+func (w *writer) afterGap(ctx context.Context, ev event.Event) error {
+	switch {
+	case ev.Type == event.Up, ev.Type == event.Synced:
+		return w.list(ctx, ev.Kind, ev.Seen)
+	case ev.Object != nil:
+		return nil // the end of a list whose beginning was lost
+	case ev.Type == event.Listing:
+		w.unlisted[ev.Kind] = false
+	}
+	return w.add(ev)
 }
 
 // outdated reports whether an event is older than the list of its resource after a gap. Such events must be omitted.

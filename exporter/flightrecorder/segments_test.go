@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"reflect"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,9 +126,8 @@ func (s *story) moveAway() {
 		s.t.Fatal(err)
 	}
 	time.Sleep(time.Minute) // at least one retry
-	works := !slices.ContainsFunc(kinds, func(kind event.Kind) bool { return s.down[kind] })
-	if status := s.to.Status(); status.Recording != works {
-		s.t.Fatalf("%+v, want that it records again if all watches work: %v", status, works)
+	if status := s.to.Status(); !status.Recording {
+		s.t.Fatalf("%+v, want that it records again, also while a watch is broken", status)
 	}
 }
 
@@ -155,7 +153,6 @@ func TestReadingFromAnySegmentGivesTheSameState(t *testing.T) {
 						s.listAgain(kind, true)
 					}
 				}
-				time.Sleep(time.Minute) // the recorder may have waited for the watches
 				s.stop()
 				want := replayed{s.objects, map[event.Kind]bool{}}
 				for _, kind := range kinds {

@@ -42,15 +42,18 @@ func TestStories(t *testing.T) {
 		"v(abc)!?B":         "v(abc)B", // older files may be deleted
 		"(abc)!?0B":         "(abc)B",  // the watch lags behind the recorder's list
 		"(abc)!?(ab)0":      "(abc)(ab)A",
-		"(abc)!-?+.B":       "(abc)B", // the recorder waits for the watch
-		"(abc)!-?(ab).B":    "(abc)B",
-		"(abc)-!?+.B":       "(abc)B",
+		"(abc)!?B!-?A+C":    "-(abc)C", // the recorder lists when the watch works
+		"(abc)!?B!(a?bc)C":  "(abc)C",  // the list of the watch is torn
+		"(abc)!?B!-?~+C":    "-(abc)C",
+		"(abc)!-?+.B":       "-(partial(abc)B",
+		"(abc)!-?(ab).B":    "-(ab)B",
+		"(abc)-!?+.B":       "-(partial(abc)B",
 		"(abc)!?-+B-(ab)":   "(abc)-+B-(ab)",
-		"(ab!c?a).B":        "(abc)B", // the list of the watch is torn
+		"(ab!c?a).B":        "(partial-(abc)B",
 		"(ab!c)?B":          "(abc)B",
-		"(abc)!(a?bc).A":    "(abc)A",
-		"(abc)!(a?b-(ac).A": "(abc)A",
-		"(a!-?(ab).A":       "(ab)A",
+		"(abc)!(a?bc).A":    "(partial-(abc)A",
+		"(abc)!(a?b-(ac).A": "-(ac)A",
+		"(a!-?(ab).A":       "-(ab)A",
 		"(abc)!?(ab)A":      "(abc)(ab)A",
 		"(abc)!x?.(ab)A":    "x(ab)A",
 		"!?(ab)A":           "(ab)A",

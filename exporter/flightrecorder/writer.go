@@ -43,8 +43,10 @@ type writer struct {
 	newest time.Time
 	// size is the size of the segment when it was last measured, and lists is its size after the lists at its beginning.
 	size, lists int64
-	// versions holds the resourceVersions of the lists that the recorder made after a gap.
+	// versions holds the resourceVersions of the lists that the recorder made after a gap. unlisted is set for the resources
+	// that it could not list, because their watches did not work.
 	versions [event.NumKinds]uint64
+	unlisted [event.NumKinds]bool
 }
 
 // run writes events until the context is canceled or a failure occurs. The directory must be locked.
@@ -74,7 +76,7 @@ func (w *writer) writeQueue(ctx context.Context) error {
 	events, lost := w.recorder.take()
 	w.unwritten += len(events)
 	for _, ev := range events {
-		if err := w.write(ev); err != nil {
+		if err := w.write(ctx, ev); err != nil {
 			return err
 		}
 	}
@@ -92,15 +94,18 @@ func (w *writer) writeQueue(ctx context.Context) error {
 
 // write writes an event. It begins a new segment if the current one is too old or too large, or if the clock was set
 // back: readers find a segment by its beginning.
-func (w *writer) write(ev event.Event) error {
+func (w *writer) write(ctx context.Context, ev event.Event) error {
 	ev.Seen = ev.Seen.Round(0) // a monotonic reading would hide that the clock was set
 	if w.open == nil || w.isDue(ev.Seen) {
 		if err := w.next(ev.Seen); err != nil {
 			return err
 		}
 	}
-	if w.outdated(ev) {
+	switch {
+	case w.outdated(ev):
 		return nil
+	case w.unlisted[ev.Kind]:
+		return w.afterGap(ctx, ev)
 	}
 	return w.add(ev)
 }
