@@ -151,6 +151,11 @@ func (j *Journal) LostUntil() time.Time { return j.lostUntil }
 
 // Run writes incidents until ctx is canceled, and then once more. It retries if the disk fails. It logs an error once.
 func (j *Journal) Run(ctx context.Context) error {
+	endInTime(ctx, func() { j.run(ctx) })
+	return nil
+}
+
+func (j *Journal) run(ctx context.Context) {
 	failing := ""
 	retry := time.NewTicker(saveAgainAfter)
 	defer retry.Stop()
@@ -170,7 +175,6 @@ func (j *Journal) Run(ctx context.Context) error {
 			j.logger.Error("cannot save incidents, retrying", "err", err)
 		}
 	}
-	return nil
 }
 
 // write appends the unsaved incidents to the file. If the file is too large, or somebody has deleted it, write replaces it

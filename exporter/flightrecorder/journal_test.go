@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -223,6 +224,30 @@ func TestAddNeverWaits(t *testing.T) {
 		t.Error(err)
 	}
 	_ = reader.Close()
+}
+
+// TestAJournalThatHangsDoesNotDelayTheEnd stops a journal that hangs: it tells of a failure, and nobody reads that.
+func TestAJournalThatHangsDoesNotDelayTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		blocked := filepath.Join(t.TempDir(), "data")
+		if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		unread, log := io.Pipe()
+		j := OpenJournal(blocked, 5, noon, slog.New(slog.DiscardHandler))
+		j.logger = slog.New(slog.NewTextHandler(log, nil))
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan error)
+		go func() { over <- j.Run(ctx) }()
+		j.Add(ended(1))
+		synctest.Wait()
+		began := time.Now()
+		cancel()
+		if err := <-over; err != nil || time.Since(began) > 5*time.Second {
+			t.Errorf("it ended after %v, %v", time.Since(began), err)
+		}
+		_ = unread.Close()
+	})
 }
 
 // TestTheLastIncidentIsWritten adds an incident while Run writes another one, and stops immediately.

@@ -33,7 +33,7 @@ const (
 	writeAbove = 1024
 	// retryAfter is the delay before the recorder tries again after a failure.
 	retryAfter = 30 * time.Second
-	// endWithin is the maximum time that Run takes to end while the disk hangs.
+	// endWithin is the maximum time that Run of a Recorder or a Journal takes to end while the disk hangs.
 	endWithin = 5 * time.Second
 )
 
@@ -186,9 +186,7 @@ func (r *Recorder) measured(all []Segment, open bool) {
 // Run records until the context is canceled. It then writes the events in the queue. After a failure, it tries again. It
 // never returns an error, because kubeflap must run even if it cannot record.
 func (r *Recorder) Run(ctx context.Context) error {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	endInTime(ctx, func() {
 		for {
 			unwritten, err := r.session(ctx)
 			if err == nil {
@@ -201,13 +199,22 @@ func (r *Recorder) Run(ctx context.Context) error {
 			case <-time.After(retryAfter):
 			}
 		}
+	})
+	return nil
+}
+
+// endInTime calls a function that ends after the context is canceled. If the disk hangs then, endInTime does not wait for it.
+func endInTime(ctx context.Context, run func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		run()
 	}()
 	<-ctx.Done()
 	select {
 	case <-ended:
 	case <-time.After(endWithin):
 	}
-	return nil
 }
 
 // session records until the context is canceled or a failure occurs. After a failure, it returns the number of events
