@@ -29,19 +29,33 @@ func BenchmarkObject(b *testing.B) {
 	slice := first[event.KindEndpointSlice].(*discoveryv1.EndpointSlice)
 	slice.Endpoints = slices.Repeat(slice.Endpoints[:1], 100)
 	deployment := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: pod.Spec}}}
-	for kind, object := range map[event.Kind]typed{event.KindPod: pod, event.KindEndpointSlice: slice, event.KindDeployment: deployment} {
+	many := pod.DeepCopy()
+	for i := range 2000 {
+		name := fmt.Sprint("container-", i)
+		many.Spec.Containers = append(many.Spec.Containers, corev1.Container{Name: name})
+		many.Status.ContainerStatuses = append(many.Status.ContainerStatuses, corev1.ContainerStatus{Name: name})
+	}
+	for name, object := range map[string]struct {
+		event.Kind
+		typed
+	}{
+		"pods":                    {event.KindPod, pod},
+		"pods of many containers": {event.KindPod, many},
+		"endpointslices":          {event.KindEndpointSlice, slice},
+		"deployments":             {event.KindDeployment, deployment},
+	} {
 		fields := `{"f:metadata":{"f:labels":{"` + strings.Repeat("x", 1200) + `":{}}}}`
 		object.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(fields)}})
 		data, err := object.Marshal()
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Run(kind.String(), func(b *testing.B) {
+		b.Run(name, func(b *testing.B) {
 			var r Reader
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := r.Object(kind, data); err != nil {
+				if _, err := r.Object(object.Kind, data); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -69,19 +69,24 @@ func (r *Reader) podSpec(x encoded, pod *event.Pod) {
 	if n := r.count(x.spec, specContainers); n > 0 {
 		pod.Containers = make([]event.Container, 0, n)
 	}
+	statuses, initStatuses, conditions := map[string][]byte{}, map[string][]byte{}, map[string][]byte{}
+	r.byName(statuses, x.status, statusContainerStatuses)
+	r.byName(initStatuses, x.status, statusInitContainerStatuses)
 	for number, value := range r.each(x.spec) {
 		switch number {
 		case specContainers:
-			pod.Containers = append(pod.Containers, r.container(value, x.status, statusContainerStatuses))
+			pod.Containers = append(pod.Containers, r.container(value, statuses))
 		case specInitContainers:
 			if pod.Containers != nil && string(r.field(value, containerRestartPolicy)) == "Always" {
-				pod.Containers = append(pod.Containers, r.container(value, x.status, statusInitContainerStatuses))
+				pod.Containers = append(pod.Containers, r.container(value, initStatuses))
 			}
 		case specNodeName:
 			pod.Node = r.text(value)
 		case specReadinessGates:
-			pod.Gates++
-			if gate := r.field(value, 1); !r.hasCondition(x.status, gate) {
+			if pod.Gates++; pod.Gates == 1 {
+				r.byName(conditions, x.status, statusConditions)
+			}
+			if gate := r.field(value, 1); string(r.fields(conditions[string(gate)])[2]) != "True" {
 				pod.GatesNotReady = append(pod.GatesNotReady, r.text(gate))
 			}
 		case specTolerations:
@@ -92,29 +97,27 @@ func (r *Reader) podSpec(x encoded, pod *event.Pod) {
 	pod.ToleratesNotReady, pod.ToleratesUnreachable = cmp.Or(pod.ToleratesNotReady, none), cmp.Or(pod.ToleratesUnreachable, none)
 }
 
-// hasCondition reports whether the pod's first condition of this type is True.
-func (w *wire) hasCondition(status, kind []byte) bool {
-	for value := range w.list(status, statusConditions) {
-		if c := w.fields(value); string(c[1]) == string(kind) {
-			return string(c[2]) == "True"
+// byName adds the values of a field by their names, which are in their first field. Of several with the same name, it adds
+// the first. A search for each container would take very long for a pod with thousands of them.
+func (r *Reader) byName(all map[string][]byte, data []byte, number protowire.Number) {
+	for value := range r.list(data, number) {
+		if name := r.field(value, 1); all[string(name)] == nil {
+			all[r.text(name)] = value
 		}
 	}
-	return false
 }
 
-// container reads a container from the spec, and its status from the status list with the given field number.
-func (r *Reader) container(spec, status []byte, statuses protowire.Number) event.Container {
+// container reads a container from the spec, and its status from the statuses by name.
+func (r *Reader) container(spec []byte, statuses map[string][]byte) event.Container {
 	f := r.fields(spec)
 	container := event.Container{Name: r.text(f[1]), Image: r.text(f[2])}
-	for value := range r.list(status, statuses) {
-		if s := r.fields(value); string(s[1]) == container.Name {
-			container.Ready, container.Restarts, container.ID = boolean(s[4]), int32(integer(s[5])), r.text(s[8])
-			r.state(s[2], &container)
-			container.Starting = container.State == "running" && s[9] != nil && !boolean(s[9])
-			if last := r.field(s[3], 3); last != nil {
-				container.LastReason, container.LastExitCode = r.exit(r.fields(last))
-			}
-			break
+	if status, ok := statuses[container.Name]; ok {
+		s := r.fields(status)
+		container.Ready, container.Restarts, container.ID = boolean(s[4]), int32(integer(s[5])), r.text(s[8])
+		r.state(s[2], &container)
+		container.Starting = container.State == "running" && s[9] != nil && !boolean(s[9])
+		if last := r.field(s[3], 3); last != nil {
+			container.LastReason, container.LastExitCode = r.exit(r.fields(last))
 		}
 	}
 	return container
