@@ -101,6 +101,36 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 	})
 }
 
+// TestTheSizeIsLimited measures the directory each second while many events arrive.
+func TestTheSizeIsLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := settings(t)
+		s.Size = 200_000
+		r, stop := run(t, s)
+		defer stop()
+		c := newCluster(3, r)
+		c.list()
+		for second := range 60 {
+			for range 300 {
+				c.changeOf(event.KindPod)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			all, err := flightrecorder.Segments(s.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			size := int64(0)
+			for _, segment := range all {
+				size += segment.Size
+			}
+			if size > s.Size {
+				t.Errorf("after %d seconds, there are %d bytes, want at most %d", second, size, s.Size)
+			}
+		}
+	})
+}
+
 // TestAListThatCannotBeWrittenIsTheLast begins to record when another process ends. As on a full disk, the first object of a
 // list cannot be written, because it has no name. The API server then need not send the other lists.
 func TestAListThatCannotBeWrittenIsTheLast(t *testing.T) {

@@ -23,8 +23,6 @@ const (
 	// clockSlack is the largest backward step of the clock that is ignored. After such a step, events are only slightly
 	// out of order.
 	clockSlack = 10 * time.Second
-	// upkeepEvery is the interval at which the recorder deletes old segments.
-	upkeepEvery = 10 * time.Second
 )
 
 // errRemoved means that the open file was deleted, for example with its directory.
@@ -41,8 +39,9 @@ type writer struct {
 	number int
 	// newest is the time of the newest event.
 	newest time.Time
-	// size is the size of the segment when it was last measured, and lists is its size after the lists at its beginning.
-	size, lists int64
+	// size is the size of the segment, lists is its size after the lists at its beginning, and others is the size of the other
+	// segments.
+	size, lists, others int64
 	// versions holds the resourceVersions of the lists that the recorder made after a gap. unlisted is set for the resources
 	// that it could not list, because their watches did not work.
 	versions [event.NumKinds]uint64
@@ -51,9 +50,8 @@ type writer struct {
 
 // run writes events until the context is canceled or a failure occurs. The directory must be locked.
 func (w *writer) run(ctx context.Context) error {
-	due, upkeep := time.NewTicker(writeEvery), time.NewTicker(upkeepEvery)
+	due := time.NewTicker(writeEvery)
 	defer due.Stop()
-	defer upkeep.Stop()
 	err := w.prune()
 	for err == nil {
 		ended := ctx.Err() != nil
@@ -64,8 +62,6 @@ func (w *writer) run(ctx context.Context) error {
 		case <-ctx.Done():
 		case <-due.C:
 		case <-w.recorder.wake:
-		case <-upkeep.C:
-			err = w.prune()
 		}
 	}
 	return err
@@ -83,6 +79,9 @@ func (w *writer) writeQueue(ctx context.Context) error {
 	if w.unwritten > 0 {
 		if err := w.open.Flush(); err != nil {
 			return err //nolint:wrapcheck // the error contains the path
+		}
+		if err := w.measure(); err != nil {
+			return err
 		}
 	}
 	w.unwritten = 0
@@ -184,6 +183,18 @@ func (w *writer) begin(seen time.Time, repeated int, addLists func() error) (err
 	return err
 }
 
+// measure measures the current segment. It prunes the directory if that has become too large, or if the segment is gone.
+func (w *writer) measure() error {
+	info, err := os.Stat(w.state.segment.path)
+	if err == nil {
+		w.size = info.Size()
+	}
+	if err != nil || w.size+w.others > w.recorder.settings.Size {
+		return w.prune()
+	}
+	return nil
+}
+
 // prune deletes old segments and measures the size of the directory. It fails if the current segment was deleted.
 func (w *writer) prune() error {
 	settings := w.recorder.settings
@@ -200,6 +211,7 @@ func (w *writer) prune() error {
 	}
 	w.number, w.size = newest.number, newest.Size
 	all, err = prune(all, settings.Size, settings.Age)
+	w.others = sizeOf(all) - w.size
 	w.recorder.measured(all, w.open != nil)
 	return err
 }
