@@ -77,7 +77,7 @@ func TestAnIntervalThatMayBeAReboot(t *testing.T) {
 		h.silent([]float64{0, 130}[i], to, node)
 		h.Arrived("node-1", at(to), time.Duration(to)*time.Second, 9)
 	}
-	h.NodeRebooted("node-1", at(182))
+	h.NodeRebooted("node-1", time.Time{}, at(182))
 	if got := h.Longest(at(600)); got != 0 {
 		t.Errorf("%s", got)
 	}

@@ -38,33 +38,38 @@ func (h *Store) Arrived(name string, t time.Time, interval time.Duration, nodes 
 	s.Arrived = true
 }
 
-// explainedBy returns the silence that a reboot or upgrade at t explains. This is the newest silence if it is ongoing or
-// ended at most the time `shown` before t.
-func (h *Store) explainedBy(name string, t time.Time, shown time.Duration) *Silence {
+// mayBeOf reports whether a reboot or an upgrade that a kubelet reported at t may have caused the silence. If the kubelet
+// reported the old bootID or version after the silence, at the time `old`, it did not. That time is zero if it is unknown.
+func (s *Silence) mayBeOf(old, t time.Time) bool {
+	return s.IsOngoing() || s.Ended.After(old) && t.Sub(s.Ended) <= reportsEvery
+}
+
+// explainedBy returns the silence that a reboot or upgrade explains, or nil. This is the newest silence.
+func (h *Store) explainedBy(name string, old, t time.Time) *Silence {
 	s := cmp.Or(h.late[name], h.newest(name))
-	if s == nil || !s.IsOngoing() && (s.IsDeleted() || t.Sub(s.Ended) > shown) {
+	if s == nil || !s.mayBeOf(old, t) {
 		return nil
 	}
 	return s
 }
 
-// NodeRebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
-func (h *Store) NodeRebooted(name string, t time.Time) *Silence {
+// NodeRebooted records that a node reported a new bootID at t, and last the old one at the time `old`. It returns the
+// silence that the reboot explains, or nil.
+func (h *Store) NodeRebooted(name string, old, t time.Time) *Silence {
 	for _, s := range h.all {
-		s.MayBeReboot = s.MayBeReboot || s.Node == name && s.Arrived && t.Sub(s.Ended) <= rebootShown
+		s.MayBeReboot = s.MayBeReboot || s.Node == name && s.Arrived && s.mayBeOf(old, t)
 	}
-	s := h.explainedBy(name, t, rebootShown)
+	s := h.explainedBy(name, old, t)
 	if s != nil {
 		s.Rebooted = true
 	}
 	return s
 }
 
-// KubeletUpgraded records that a kubelet reported a different version. It returns the silence that the upgrade
-// explains, or nil.
-func (h *Store) KubeletUpgraded(name string, t time.Time) *Silence {
+// KubeletUpgraded is like NodeRebooted, for a kubelet that reported a different version.
+func (h *Store) KubeletUpgraded(name string, old, t time.Time) *Silence {
 	h.Upgrades.Note(name, t)
-	s := h.explainedBy(name, t, upgradeShown)
+	s := h.explainedBy(name, old, t)
 	if s != nil {
 		s.Upgraded = true
 	}

@@ -12,11 +12,8 @@ const (
 	// remembered is how long a silence counts. maxRemembered limits the number of these silences.
 	remembered    = 24 * time.Hour
 	maxRemembered = 1000
-	// rebootShown is the maximum time from the first heartbeat of a rebooted node until the node reports its new
-	// bootID. upgradeShown is the maximum time from the first heartbeat of an upgraded kubelet until the kubelet
-	// reports its version. A kubelet reports both values in the node status when it starts.
-	rebootShown  = 5 * time.Minute
-	upgradeShown = time.Minute
+	// reportsEvery is the longest time between two status reports of a kubelet (nodeStatusReportFrequency).
+	reportsEvery = 5 * time.Minute
 )
 
 // Store holds the silences of all nodes, and the settings that decide which heartbeats are late. The zero value is

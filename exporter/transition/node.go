@@ -221,16 +221,20 @@ func (x NodeReadyMissed) String() string {
 	return x.says("Ready changed from %s and back while the watch was broken", x.Status)
 }
 
-// NodeRebooted means that the node reports a new bootID.
+// NodeRebooted means that the node reports a new bootID. Reported is the time of its last report of the old one, or zero if
+// kubeflap has not seen any.
 type NodeRebooted struct {
 	OfNode
+	Reported time.Time
 }
 
 func (x NodeRebooted) String() string { return x.says("the machine was rebooted") }
 
-// KubeletUpgraded means that the node reports a different kubelet version.
+// KubeletUpgraded means that the node reports a different kubelet version. Reported is the time of its last report of the
+// old one, or zero if kubeflap has not seen any.
 type KubeletUpgraded struct {
 	OfNode
+	Reported time.Time
 }
 
 func (x KubeletUpgraded) String() string { return x.says("the kubelet reports a different version") }

@@ -39,12 +39,12 @@ func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
 		{"announced the time before", func(h *silence.Store) { back(h, "node-1", 0, 25, "a taint"); back(h, "node-1", 300, 325, "") }, "node late 1 325"},
 		{"with a reboot", func(h *silence.Store) {
 			h.BecameLate(&silence.Silence{Node: "node-1", Began: at(0)})
-			h.NodeRebooted("node-1", at(25))
+			h.NodeRebooted("node-1", time.Time{}, at(25))
 			arrive(h, "node-1", 0, 25)
 		}, ""},
-		{"with a reboot that is reported later", func(h *silence.Store) { back(h, "node-1", 0, 25, ""); h.NodeRebooted("node-1", at(28)) }, ""},
-		{"and a reboot an hour later", func(h *silence.Store) { back(h, "node-1", 0, 25, ""); h.NodeRebooted("node-1", at(3600)) }, "node late 1 25"},
-		{"with an upgrade", func(h *silence.Store) { back(h, "node-1", 0, 25, ""); h.KubeletUpgraded("node-1", at(26)) }, ""},
+		{"with a reboot that is reported later", func(h *silence.Store) { back(h, "node-1", 0, 25, ""); h.NodeRebooted("node-1", time.Time{}, at(28)) }, ""},
+		{"and a reboot an hour later", func(h *silence.Store) { back(h, "node-1", 0, 25, ""); h.NodeRebooted("node-1", time.Time{}, at(3600)) }, "node late 1 25"},
+		{"with an upgrade", func(h *silence.Store) { back(h, "node-1", 0, 25, ""); h.KubeletUpgraded("node-1", time.Time{}, at(26)) }, ""},
 		{"with a clock that was set back", func(h *silence.Store) {
 			h.BecameLate(&silence.Silence{Node: "node-1", Began: at(0)})
 			h.ClockSetBack("node-1", 15*time.Second)

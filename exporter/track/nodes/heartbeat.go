@@ -154,7 +154,7 @@ func (x *heartbeats) statusHeartbeat(n *node, e event.Event, ready *event.Condit
 	}
 	h.reported = reported
 	h.controllerRenewTime, h.doubtUntil = h.apiRenewTime, event.NodeTime{}
-	n.kubelet.reported = e.Seen
+	n.kubelet.reported = x.watches.NotBefore(event.KindNode, e.Seen)
 	switch {
 	case x.source() == event.KindNode:
 		x.reads.WatchShowedReport(e.Seen)

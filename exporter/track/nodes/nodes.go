@@ -104,10 +104,10 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 // noteMachine reports a reboot, or another version of the kubelet.
 func (x *Nodes) noteMachine(n *node, e event.Event, o *event.Node) {
 	if updateHash(&n.boot, o.BootID) && n.exists {
-		x.found.Add(transition.NodeRebooted{OfNode: n.at(e.Seen)})
+		x.found.Add(transition.NodeRebooted{OfNode: n.at(e.Seen), Reported: n.kubelet.reported})
 	}
 	if n.kubelet.setVersion(o.KubeletVersion) && n.exists {
-		x.found.Add(transition.KubeletUpgraded{OfNode: n.at(e.Seen)})
+		x.found.Add(transition.KubeletUpgraded{OfNode: n.at(e.Seen), Reported: n.kubelet.reported})
 	}
 }
 

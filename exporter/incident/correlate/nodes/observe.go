@@ -42,9 +42,9 @@ func (l *Nodes) Observe(x transition.Transition) {
 	case transition.NodeNotMarked:
 		l.nodeNotMarked(x)
 	case transition.NodeRebooted:
-		l.Explain(l.Silences.NodeRebooted(x.Node, x.Time), incident.Entry{Kind: incident.NodeRebooted, Time: x.Time, Name: x.Node})
+		l.Explain(l.Silences.NodeRebooted(x.Node, x.Reported, x.Time), incident.Entry{Kind: incident.NodeRebooted, Time: x.Time, Name: x.Node})
 	case transition.KubeletUpgraded:
-		l.Explain(l.Silences.KubeletUpgraded(x.Node, x.Time), incident.Entry{Kind: incident.KubeletUpgraded, Time: x.Time, Name: x.Node})
+		l.Explain(l.Silences.KubeletUpgraded(x.Node, x.Reported, x.Time), incident.Entry{Kind: incident.KubeletUpgraded, Time: x.Time, Name: x.Node})
 	case transition.NodeRemoved:
 		l.nodeRemoved(x)
 	}
