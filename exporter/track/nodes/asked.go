@@ -144,11 +144,11 @@ func (x *Nodes) AnnouncedFailure(name string, why cause.Cause, t time.Time) stri
 	return x.Announced(name, t)
 }
 
-// AnnouncedShutdown is like Announced, for a pod that the node's kubelet evicted at t, because the node shuts down or lacks
-// something. A cordon does not announce that while the node's pods stay.
+// AnnouncedShutdown is like Announced, for a pod that the node's kubelet evicts at t, because the node shuts down or lacks
+// something. A cordon does not announce that while the node's pods stay. Ask before this pod counts as gone.
 func (x *Nodes) AnnouncedShutdown(name string, t time.Time) string {
 	d, t := x.departureOf(name, t)
-	return d.AnnouncedSilence(t.Add(-1)) // before this pod left
+	return d.AnnouncedSilence(t)
 }
 
 // AnnouncedEviction is like Announced, for a pod that was evicted through the Eviction API at t.

@@ -35,6 +35,7 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 	}
 	was := x.note(p)
 	was.evictedByKubelet = p.RemovalCause == cause.PodEvicted && o.DeletionTimestamp.IsZero() && (o.Disruption == "" || o.Disruption == byKubelet)
+	was.announced = x.nodes.AnnouncedShutdown(o.Node, t)
 	was.removalVersion, was.removedBecause = x.watches.Version(), Quote(x.evidence(p, o, t).why(p.RemovalCause))
 	if was.evictedByAPI = p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI; was.evictedByAPI {
 		x.nodes.PodEvicted(o.Node, t)
@@ -76,6 +77,14 @@ func (x *store) EvictedByAPI(p *Pod) bool { return x.was(p).evictedByAPI }
 // EvictedByKubelet reports whether a pod that was evicted was so by its kubelet. All others delete the pods that they evict.
 func (x *store) EvictedByKubelet(p *Pod) bool {
 	return p.RemovalCause == cause.Unknown || x.was(p).evictedByKubelet
+}
+
+// AnnouncedShutdown describes how the departure of the pod's node was announced before the kubelet evicted the pod at t.
+func (x *Pods) AnnouncedShutdown(p *Pod, t time.Time) string {
+	if p.RemovalCause == cause.Unknown {
+		return x.nodes.AnnouncedShutdown(x.Node(p), t) // the pod is still on the node
+	}
+	return x.was(p).announced
 }
 
 // RemovedBefore reports whether RemovalCause was decided before the write with a resourceVersion, or whether the order is

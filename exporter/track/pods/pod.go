@@ -73,11 +73,12 @@ type past struct {
 	replaced, updateDone, readyAgain, inRotation bool
 	// removalVersion is the resourceVersion of the write that set RemovalCause, or 0 if it is unknown. removedBecause is
 	// what the API says about this cause. evictedByAPI is set if the pod was evicted through the Eviction API,
-	// and evictedByKubelet if its kubelet evicted it.
+	// and evictedByKubelet if its kubelet evicted it. `announced` describes how the departure of its node was announced then.
 	removalVersion   uint64
 	removedBecause   string
 	evictedByAPI     bool
 	evictedByKubelet bool
+	announced        string
 }
 
 // runs shows which container was replaced or restarted: a hash of its ID and its restarts. If there are more containers than

@@ -124,7 +124,7 @@ func (q *losses) settle(l *loss, why cause.Cause) {
 	case why == cause.PodEvicted && p != nil && q.pods.EvictedByAPI(p):
 		c.Announced = q.nodes.AnnouncedEviction(c.Pod.Node, c.Time)
 	case why == cause.PodEvicted && p != nil && q.pods.EvictedByKubelet(p):
-		c.Announced = q.nodes.AnnouncedShutdown(c.Pod.Node, c.Time)
+		c.Announced = q.pods.AnnouncedShutdown(p, c.Time)
 	case why == cause.PodEvicted, why == cause.PodDeleted, c.Vanished:
 		c.Announced = q.nodes.Announced(c.Pod.Node, c.Time)
 	}
