@@ -55,16 +55,20 @@ var saidRemedies = []struct {
 		"Find out who set the taint with the effect NoExecute on the node (kubectl describe node), and whether {name} should tolerate it. Give {name} replicas on several nodes.",
 	},
 	{
-		cause.PodEvicted, regexp.MustCompile(`exceed`),
-		"The pods used more local storage than they may: make {name} write less, or raise its limit of ephemeral-storage or the sizeLimit of its volume.",
-	},
-	{
 		cause.PodEvicted, regexp.MustCompile(`low on resource|had condition`),
 		"The node ran out of what its kubelet names. Set the requests of {name} to what it uses, find the pods on the node that use more than they request, and give {name} replicas on several nodes.",
 	},
 	{
 		cause.PodEvicted, regexp.MustCompile(`[Ss]hutdown`),
 		"The node was shut down. Drain a node before you shut it down, and give {name} a PodDisruptionBudget and replicas on several nodes.",
+	},
+	{
+		cause.PodEvicted, regexp.MustCompile(`rejected`),
+		"The kubelet did not admit the pods to the node, for example after a reboot: compare what it names with the labels, the free resources and the devices of the node. Give {name} replicas on several nodes.",
+	},
+	{
+		cause.PodEvicted, regexp.MustCompile(`exceed`),
+		"The pods used more local storage than they may: make {name} write less, or raise its limit of ephemeral-storage or the sizeLimit of its volume.",
 	},
 	{
 		cause.PodEvicted, regexp.MustCompile(`PodGC`),

@@ -29,7 +29,7 @@ const (
 	ReadinessGate
 	// PodDeleted means that a rollout, a scale-down or a user deleted the pod.
 	PodDeleted
-	// PodEvicted means that the pod was evicted, preempted, or shut down with its node.
+	// PodEvicted means that the pod was evicted, preempted, rejected by its kubelet, or shut down with its node.
 	PodEvicted
 	// PodCompleted means that the pod's containers exited and will not be restarted.
 	PodCompleted

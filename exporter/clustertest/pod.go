@@ -92,9 +92,17 @@ func (p *Pod) fails(message string) {
 	})
 }
 
+// isRejected fails like a pod that the kubelet does not admit: nothing is known of its containers.
+func (p *Pod) isRejected(reason, message string) {
+	p.Phase, p.Reason, p.Message, p.ContainersReady = "Failed", reason, "Pod was rejected: "+message, event.StatusUnknown
+	*p.Ready = event.Condition{}
+	p.Containers = []event.Container{{Name: p.Containers[0].Name, Image: p.Containers[0].Image}}
+	p.changed()
+}
+
 // restart restarts a container that stopped with its machine.
 func (p *Pod) restart() {
-	if !slices.Contains(p.service.Pods, p) || !p.DeletionTimestamp.IsZero() {
+	if !slices.Contains(p.service.Pods, p) || !p.DeletionTimestamp.IsZero() || p.Phase == "Failed" {
 		return
 	}
 	p.crash()

@@ -60,13 +60,13 @@ func (v *Service) Fill() {
 	}
 }
 
-// selected returns the pods that the Service selects: its own, or those of another one.
+// selected returns the pods that the Service selects: its own, or those of another one. Pods that have failed do not count.
 func (v *Service) selected() []*Pod {
 	of := v
 	if i := slices.IndexFunc(v.cluster.Services, func(x *Service) bool { return x.Name == v.Selector["app"] }); i >= 0 {
 		of = v.cluster.Services[i]
 	}
-	return slices.DeleteFunc(slices.Clone(of.Pods), func(p *Pod) bool { return p.Labels["app"] != v.Selector["app"] })
+	return slices.DeleteFunc(slices.Clone(of.Pods), func(p *Pod) bool { return p.Labels["app"] != v.Selector["app"] || p.Phase == "Failed" })
 }
 
 // sync runs the controllers after a short delay.

@@ -48,6 +48,7 @@ var serviceVerbs = map[string]verb{
 	}),
 	// The kubelet evicts a pod, because its node has a shortage.
 	"fail": onPodsThen(func(p *Pod, a Act) { p.fails(string(a.Reason)) }),
+	"reject": onPodsThen(func(p *Pod, a Act) { p.isRejected(a.word(1), string(a.Reason)) }),
 	// The ReplicaSet gives up a pod.
 	"release": onPodsThen(func(p *Pod, _ Act) { p.Owner = ""; p.changed() }),
 	"gate": onPods(func(p *Pod, a Act) {

@@ -66,7 +66,8 @@ func jobCompletes(c *lossEvidence) bool {
 }
 
 // evicted reports whether the pod was evicted. The Eviction API, taint eviction, the scheduler and pod GC set the
-// condition DisruptionTarget. The kubelet also sets status.reason in an eviction, a preemption or a node shutdown. It
+// condition DisruptionTarget. The kubelet also sets status.reason in an eviction, a preemption or a node shutdown, and if it
+// rejects the pod. It
 // sets the condition and the reason only after the containers have ended. Until then, the pod is Running, and its Ready
 // condition has the reason PodFailed (see mergePodStatus in pkg/kubelet/status). If no container runs, this condition means
 // that the containers have failed and will not be restarted: the kubelet reports the phase after the cleanup of the pod.
@@ -74,11 +75,17 @@ func evicted(c *lossEvidence) bool {
 	switch {
 	case c.now.Disruption != "" && (deleted(c) || c.now.Phase == "Failed" || completed(c)):
 		return true // the condition of a running pod can mean a rejected or a future eviction
-	case c.now.Reason == "Evicted" || c.now.Reason == "Preempting" || c.now.Reason == "Terminated" || c.now.Reason == "NodeShutdown":
+	case c.now.Reason == "Evicted" || c.now.Reason == "Preempting" || c.now.Reason == "Terminated" || c.now.Reason == "NodeShutdown", rejected(c):
 		return true
 	}
 	runs := slices.ContainsFunc(c.now.Containers, func(x event.Container) bool { return x.State == "running" })
 	return c.reason() == "PodFailed" && c.now.Phase == "Running" && runs
+}
+
+// rejected reports whether the kubelet has not admitted the pod, for example after a reboot of the machine. The kubelet then
+// reports a reason, such as NodeAffinity or OutOfcpu, and no containers (see rejectPod in pkg/kubelet).
+func rejected(c *lossEvidence) bool {
+	return c.now.Phase == "Failed" && c.now.Reason != "" && !slices.ContainsFunc(c.now.Containers, func(x event.Container) bool { return x.State != "" })
 }
 
 // deleted reports whether the API server has accepted a deletion of the pod. The endpoints controllers then remove its
