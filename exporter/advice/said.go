@@ -8,6 +8,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
+// deadline is the remedy if a pod ran for longer than it may. The kubelet ends it like one that it evicts.
+const deadline = "The kubelet ended the pods, because they ran for longer than their activeDeadlineSeconds. Remove this limit from {name}, or do not let a Service select pods that are meant to end."
+
 // saidRemedies holds the remedies for what the API says about the exit of a container or the eviction of a pod. The first
 // expression that matches decides. The reasons come from pkg/kubelet, pkg/scheduler and the eviction controllers. An exit
 // code above 128 is 128 plus the number of a signal.
@@ -16,6 +19,9 @@ var saidRemedies = []struct {
 	in     *regexp.Regexp
 	remedy string
 }{
+	{
+		cause.ContainerExit, regexp.MustCompile(`DeadlineExceeded`), deadline,
+	},
 	{
 		cause.ContainerExit, regexp.MustCompile(`OOMKilled`),
 		"Raise the memory limit of {name}, or find out what needs so much memory: the container was killed because its memory ran out.",
@@ -34,6 +40,10 @@ var saidRemedies = []struct {
 		"The command of the container cannot be run: check the image, the command and its arguments in {name}.",
 	},
 	{
+		cause.ContainerExit, regexp.MustCompile(`not restarted`),
+		"The log of the container shows what it wrote before it exited: kubectl -n {namespace} logs POD. The restartPolicy of {name} ends the pod with its container: a server needs Always.",
+	},
+	{
 		cause.ContainerExit, regexp.MustCompile(`exit code 13[0-9]\b`),
 		"The process of {name} crashed on a signal: kubectl -n {namespace} logs --previous POD and a core dump show where.",
 	},
@@ -46,6 +56,9 @@ var saidRemedies = []struct {
 		"Read what the process of {name} wrote before it exited: kubectl -n {namespace} logs --previous POD.",
 	},
 
+	{
+		cause.PodEvicted, regexp.MustCompile(`DeadlineExceeded`), deadline,
+	},
 	{
 		cause.PodEvicted, regexp.MustCompile(`Preempt`),
 		"Give {name} a higher priority (priorityClassName), or add nodes: a pod with a higher priority took its place.",

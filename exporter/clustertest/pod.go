@@ -83,13 +83,22 @@ func (p *Pod) exits(reason string, waits bool) {
 	p.SetReady(false, "ContainersNotReady")
 }
 
-// fails evicts a pod as a kubelet does whose node has a shortage.
-func (p *Pod) fails(message string) {
+// fails ends a pod as a kubelet does, for example because its node has a shortage.
+func (p *Pod) fails(reason, message string) {
 	p.SetReady(false, "PodFailed")
 	p.service.cluster.After(10*time.Second, func() {
-		p.Phase, p.Reason, p.Message = "Failed", "Evicted", message
+		p.Phase, p.Reason, p.Message = "Failed", reason, message
 		p.changed()
 	})
+}
+
+// quits ends a pod whose container exits and is not restarted, because of its restartPolicy.
+func (p *Pod) quits(reason string) {
+	c := &p.Containers[0]
+	c.State, c.Ready, p.ContainersReady = "terminated", false, event.StatusFalse
+	_, _ = fmt.Sscan(reason, &c.Reason, &c.ExitCode)
+	p.SetReady(false, "PodFailed")
+	p.service.cluster.After(time.Second, func() { p.Phase = "Failed"; p.changed() })
 }
 
 // isRejected fails like a pod that the kubelet does not admit: nothing is known of its containers.

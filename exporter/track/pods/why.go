@@ -26,14 +26,23 @@ func (c *lossEvidence) why(is cause.Cause) string {
 	return ""
 }
 
-// exitText describes the exits of the containers that have just ended.
+// exitText describes the exits of the containers that have just ended. If the pod ends with them, it begins with the reason
+// that the kubelet gives.
 func (c *lossEvidence) exitText() string {
 	var all []string
+	if c.now.Reason != "" {
+		all = append(all, evictionText(c.now))
+	}
 	for i := range c.now.Containers {
 		x := &c.now.Containers[i]
-		if exit := x.Exit(); exit != "" && (c.ended(i) || c.settles(*x)) {
-			all = append(all, "container "+x.Name+": "+exit)
+		exit := x.Exit()
+		switch {
+		case exit == "" || !c.ended(i) && !c.settles(*x):
+			continue
+		case x.State == "terminated" && (c.now.Phase == "Failed" || c.reason() == "PodFailed"):
+			exit += ", not restarted"
 		}
+		all = append(all, "container "+x.Name+": "+exit)
 	}
 	return strings.Join(all, "; ")
 }
