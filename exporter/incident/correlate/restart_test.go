@@ -1,10 +1,12 @@
 package correlate
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
 // restarts returns a scenario that goes on with what this one knows.
@@ -42,4 +44,24 @@ func TestALaterOutageIsNotTheOneFromBeforeTheRestart(t *testing.T) {
 	s := newScenario(t).at(60).misses(50, "node-1").removes(cause.NodeHeartbeatLost, "web-0").outage().restarts()
 	s.at(70).misses(60, "node-1").outage().at(80).adds("web-1").outageOver(20).at(4000).outage()
 	equal(t, "incidents", len(s.Incidents(s.now)), 2)
+}
+
+// TestANodesOwnIncidentStandsAfterARestart restarts kubeflap while the kubelet of a node complains. Meanwhile, a stall has
+// silenced this node and others. What the kubelet reports next belongs to the node's own incident, in any order of the two.
+func TestANodesOwnIncidentStandsAfterARestart(t *testing.T) {
+	for _, ownFirst := range []bool{true, false} {
+		s := newScenario(t).at(0).beats(nodesNamed(9)...).at(30).turns("node-1", event.StatusTrue, event.StatusFalse)
+		own := s.only().ID
+		s.at(140).beats(nodesNamed(9)...).at(180).misses(40, "node-1", "node-2", "node-3").at(190).returns(50, "node-1", "node-2", "node-3")
+		past := s.Past(s.now)
+		equal(t, "incidents", len(past.Ongoing), 2)
+		if !ownFirst {
+			slices.Reverse(past.Ongoing)
+		}
+		next := newScenario(t)
+		next.Restore(past, s.now)
+		next.at(200).turns("node-1", event.StatusTrue, event.StatusFalse)
+		equal(t, "ID", next.only().ID, own)
+		is(t, next.only(), incident.StateOngoing, incident.ScopeNode, cause.NodeNotReady, "node-1")
+	}
 }
