@@ -113,9 +113,10 @@ func (l *Ledger) review(t time.Time) {
 	}
 }
 
-// reviewAfter schedules the next review after a change at t.
+// reviewAfter schedules the next review after a change at t. The change may be old, for example because kubeflap's clock
+// leapt forward. The review must not be: it would be repeated until now if another incident has changed since.
 func (l *Ledger) reviewAfter(t time.Time) {
-	due := t.Add(reviewAfter)
+	due := incident.Later(t.Add(reviewAfter), l.now.Add(-reviewFor))
 	if next := l.reviewed.Add(reviewEvery); next.After(due) && next.Sub(due) < reviewEvery {
 		due = next
 	}
