@@ -36,7 +36,7 @@ type lateness struct {
 func (c *Cluster) AddNode() *Node {
 	i := len(c.Nodes)
 	n := &Node{cluster: c, Node: event.Node{
-		Meta: Meta("node", "", nodeNamed(i+1)), KubeletVersion: c.Version, BootID: "boot-1",
+		Meta: Meta("node", "", nodeNamed(i+1)), Created: c.Now.Add(-24 * time.Hour), KubeletVersion: c.Version, BootID: "boot-1",
 		Ready:  &event.Condition{Status: event.StatusTrue, Reason: "KubeletReady", LastTransitionTime: c.Now.Add(-time.Hour), LastHeartbeatTime: c.Now.Add(-time.Minute)},
 		Labels: map[string]string{"topology.kubernetes.io/zone": string(rune('a' + i%3)), "node.kubernetes.io/instance-type": "m5.large"},
 	}}
@@ -189,7 +189,8 @@ func (n *Node) deletes() {
 func (n *Node) recreates(change func(*event.Node)) {
 	c := n.cluster
 	n.Gone, n.UID, n.Taints = false, event.ParseUID(string(n.Name)+"/again"), nil
-	n.Ready = &event.Condition{Status: event.StatusTrue, Reason: "KubeletReady", LastTransitionTime: c.Now.Truncate(time.Second), LastHeartbeatTime: c.Now.Truncate(time.Second)}
+	n.Created = c.Now.Truncate(time.Second)
+	n.Ready = &event.Condition{Status: event.StatusTrue, Reason: "KubeletReady", LastTransitionTime: n.Created, LastHeartbeatTime: c.Now.Truncate(time.Second)}
 	change(&n.Node)
 	c.Tell(event.Added, &n.Node)
 	n.lease.UID, n.lease.RenewTime = event.ParseUID("lease/"+n.Name+"/again"), c.Now

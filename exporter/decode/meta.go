@@ -15,6 +15,7 @@ const (
 	metaUID             = 5
 	metaResourceVersion = 6
 	metaGeneration      = 7
+	metaCreation        = 8
 	metaDeletion        = 9
 	metaLabels          = 11
 	metaAnnotations     = 12

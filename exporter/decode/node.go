@@ -15,7 +15,7 @@ const (
 func (r *Reader) node(x encoded) *event.Node {
 	spec, info := r.fields(x.spec), r.fields(r.fields(x.status)[7])
 	node := &event.Node{
-		Meta: r.meta(x.meta), Labels: map[string]string{}, DeletionTimestamp: r.time(r.field(x.meta, metaDeletion)),
+		Meta: r.meta(x.meta), Labels: map[string]string{}, Created: r.time(r.field(x.meta, metaCreation)), DeletionTimestamp: r.time(r.field(x.meta, metaDeletion)),
 		ProviderID: r.text(spec[3]), Unschedulable: boolean(spec[4]), BootID: r.text(info[3]), KubeletVersion: r.text(info[7]),
 	}
 	known := event.NodeLabels()

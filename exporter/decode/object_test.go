@@ -108,7 +108,7 @@ func TestObjects(t *testing.T) {
 // star stands for every element of a list.
 var copied = map[event.Kind]string{
 	event.KindNode: "unschedulable=spec.unschedulable kubeletVersion=status.nodeInfo.kubeletVersion bootID=status.nodeInfo.bootID " +
-		"providerID=spec.providerID deletion=metadata.deletionTimestamp taints.*.key=spec.taints.*.key taints.*.value=spec.taints.*.value " +
+		"providerID=spec.providerID created=metadata.creationTimestamp deletion=metadata.deletionTimestamp taints.*.key=spec.taints.*.key taints.*.value=spec.taints.*.value " +
 		"taints.*.effect=spec.taints.*.effect taints.*.added=spec.taints.*.timeAdded",
 	event.KindLease:             "renew=spec.renewTime durationSeconds=spec.leaseDurationSeconds",
 	event.KindControlPlaneLease: "renew=spec.renewTime holder=spec.holderIdentity",

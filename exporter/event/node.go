@@ -9,11 +9,13 @@ import (
 type Node struct {
 	Meta
 	// Ready is nil while the node has no Ready condition.
-	Ready          *Condition `json:"ready,omitempty"`
-	Unschedulable  bool       `json:"unschedulable,omitempty"`
-	Taints         []Taint    `json:"taints,omitempty"`
-	KubeletVersion string     `json:"kubeletVersion,omitempty"`
-	BootID         string     `json:"bootID,omitempty"`
+	Ready *Condition `json:"ready,omitempty"`
+	// Created is creationTimestamp, by the API server's clock. Its resolution is 1 s.
+	Created        time.Time `json:"created,omitzero"`
+	Unschedulable  bool      `json:"unschedulable,omitempty"`
+	Taints         []Taint   `json:"taints,omitempty"`
+	KubeletVersion string    `json:"kubeletVersion,omitempty"`
+	BootID         string    `json:"bootID,omitempty"`
 	// Labels holds the node's labels, reduced to those that NodeLabels lists. A nil map means that the labels are
 	// unknown, because a recording does not contain them. Do not modify the map.
 	Labels map[string]string `json:"labels,omitzero"`

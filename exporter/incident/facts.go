@@ -33,8 +33,9 @@ type Facts struct {
 	// LostAgain counts the addresses that were lost more than once. TurnedUnknown counts how often a node's Ready
 	// condition became Unknown.
 	LostAgain, TurnedUnknown int
-	// FoundUnknown counts the nodes that were Unknown when kubeflap started watching.
-	FoundUnknown int
+	// FoundUnknown counts the nodes that were Unknown when kubeflap started watching. FoundNotReady counts those that were
+	// Ready=False.
+	FoundUnknown, FoundNotReady int
 	// Replaced describes how often the pods were replaced, or is empty if they were replaced at most once.
 	Replaced string
 	// Longest is the longest heartbeat interval that has ended. If the Lease watch broke during an interval, only the
@@ -123,6 +124,9 @@ func (f *Facts) WithdrawSilences(node string, late silence.List) bool {
 	return true
 }
 
+// WasNotReady reports whether a node was not Ready, because of its kubelet or of the node controller.
+func (f *Facts) WasNotReady() bool { return f.Turned+f.FoundUnknown+f.FoundNotReady > 0 }
+
 // Lose counts a lost address. The parameter deleted is set if the address's Node had been deleted without notice.
 func (f *Facts) Lose(x transition.AddressLost, deleted bool) {
 	f.Lost++
@@ -175,7 +179,7 @@ func (f *Facts) Take(from *Facts) {
 	}
 	f.Counts.take(from.Counts)
 	f.Turned, f.TurnedUnknown = f.Turned+from.Turned, f.TurnedUnknown+from.TurnedUnknown
-	f.FoundUnknown += from.FoundUnknown
+	f.FoundUnknown, f.FoundNotReady = f.FoundUnknown+from.FoundUnknown, f.FoundNotReady+from.FoundNotReady
 	f.Evicted += from.Evicted
 	f.HeartbeatLost = f.HeartbeatLost || from.HeartbeatLost
 	f.Longest = max(f.Longest, from.Longest)

@@ -34,6 +34,8 @@ var (
 	HeartbeatBefore = kind("$nodes: last heartbeat before kubeflap started (time from the node's own clock)")
 	UnknownBefore   = kind("$nodes: the node controller had set Ready to Unknown before kubeflap started (time from the node controller's clock)")
 	FoundLost       = kind("$nodes: already lost when kubeflap started")
+	NotReadyBefore  = kind("$nodes: the kubelet itself had reported Ready=False before kubeflap started (time from the node's own clock)")
+	FoundNotReady   = kind("$nodes: already not Ready when kubeflap started$said")
 	ClockSetBack    = kind("$nodes: clock set back by $duration. The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp")
 	HeartbeatLate   = kind("$nodes: no heartbeat for $duration (half of the grace period)")
 	HeartbeatMissed = kind("$nodes: no heartbeat for $duration (the whole grace period)")

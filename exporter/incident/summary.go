@@ -78,7 +78,15 @@ func (f *Facts) happenedToNode(x *Incident, longest string, now time.Time) strin
 	case x.Cause == cause.KubeletRestart:
 		return "the kubelet of " + node + " restarted and reported its pods as not ready until it had probed them"
 	case x.Cause == cause.NodeNotReady:
-		s := "the kubelet of " + node + " reported the node as not ready" + phrase.Times(x.Turned)
+		s := "the kubelet of " + node + " reported the node as not ready"
+		switch {
+		case f.FoundNotReady == 0:
+			s += phrase.Times(x.Turned)
+		case x.Turned == 0:
+			s += " when kubeflap started"
+		default:
+			s += " when kubeflap started, and " + phrase.Often(x.Turned) + " since"
+		}
 		if said := f.told(now); said != (event.Words{}) {
 			s += ` ("` + cmp.Or(said.Message, said.Reason) + `")`
 		}
@@ -166,7 +174,7 @@ func (f *Facts) noLossText(x *Incident) string {
 		return "it has no such addresses now"
 	case !x.isComplete():
 		return ""
-	case f.Silences.Any(func(s *silence.Silence) bool { return s.Found.Is }):
+	case f.FoundNotReady > 0 || f.Silences.Any(func(s *silence.Silence) bool { return s.Found.Is }):
 		return "no Service lost a ready address since kubeflap started"
 	}
 	return "no Service lost a ready address"

@@ -104,6 +104,25 @@ func (x NodeFoundLost) String() string {
 	return s
 }
 
+// NodeFoundNotReady means that the node was Ready=False before kubeflap began to watch it, but had not been so since its
+// creation. Counters do not include such nodes.
+type NodeFoundNotReady struct {
+	OfNode
+	// Since is the time at which the node became Ready=False, by the node's own clock. It is zero if unknown.
+	Since time.Time
+	// Says holds the kubelet's reason and message.
+	Says    event.Words
+	Trigger uint64
+}
+
+func (x NodeFoundNotReady) String() string {
+	s := x.says("not Ready before kubeflap started")
+	if x.Says != (event.Words{}) {
+		s += ": " + x.Says.String()
+	}
+	return s
+}
+
 // ClockSetBack means that the node's clock was set back. The node controller ignores the node's heartbeats until the
 // clock passes the newest renewTime.
 type ClockSetBack struct {
@@ -161,8 +180,8 @@ func (x NodeReadyChanged) String() string {
 	return s
 }
 
-// NotReadyReason means that the kubelet of a node that is not Ready gives another reason or message, or that kubeflap
-// found a node that was not Ready.
+// NotReadyReason means that the kubelet of a node that is not Ready gives another reason or message, or that a new node is
+// not Ready yet.
 type NotReadyReason struct {
 	OfNode
 	Says event.Words

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -18,7 +19,7 @@ const (
 )
 
 // ListEnded handles the end of a list. After the first lists of Nodes and Leases, it reports the nodes that are already
-// Unknown. Counters exclude these nodes, because kubeflap did not see the change.
+// lost. Counters exclude these nodes, because kubeflap did not see the change.
 func (x *Nodes) ListEnded(t time.Time) {
 	x.noteIntervals()
 	heartbeats := x.watches.IsSynced(event.KindLease) || x.watches.Missing(event.KindLease)
@@ -36,11 +37,24 @@ func (x *Nodes) ListEnded(t time.Time) {
 		}
 	}
 	for _, n := range x.inOrder() {
-		if n.exists && n.foundUnknown && n.ready == event.StatusUnknown {
-			n.troubled = t
+		if !n.exists || !n.wasLost || n.ready == event.StatusTrue {
+			continue
+		}
+		if n.troubled = t; n.ready == event.StatusUnknown {
 			x.found.Add(x.foundLost(n, t))
+		} else {
+			x.found.Add(n.foundNotReady(t))
 		}
 	}
+}
+
+// foundNotReady returns the transition for a node whose kubelet had reported it as not ready when kubeflap started to watch it.
+func (n *node) foundNotReady(t time.Time) transition.NodeFoundNotReady {
+	found := transition.NodeFoundNotReady{OfNode: n.at(t), Says: n.reasons.says, Trigger: n.trigger(cause.NodeNotReady)}
+	if since := n.transition.IfClocksAgree(); isCredible(since, t) && !since.After(t) {
+		found.Since = since
+	}
+	return found
 }
 
 // foundLost returns the transition for a node that was already lost when kubeflap started to watch it.

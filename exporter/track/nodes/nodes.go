@@ -90,14 +90,14 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	}
 	n.uid, n.exists, n.created, n.departure = o.UID, true, e.Seen, departure.Departure{}
 	n.departure.SetPods(x.pods[o.Name], false, e.Seen)
-	n.condition = firstCondition(e, o.Ready)
+	n.condition = firstCondition(e, o, x.watches.First(e))
 	n.departure.Note(e, o, true, n.troubled, n.ready == event.StatusTrue)
 	if earlier, ok := x.cordoned[n.uid]; ok {
 		n.departure.Restore(earlier)
 	}
-	n.period = foundPeriod(x.watches.First(e), o.Ready, n.departure.Announced(e.Seen))
+	n.period = period{n.wasLost, n.wasLost && n.departure.Announced(e.Seen) != ""}
 	x.firstHeartbeat(n, e, o.Ready)
-	x.reportReasons(n, e.Seen, o, n.noteReason(o))
+	x.reportReasons(n, e.Seen, o, n.noteReason(o) && !n.wasLost)
 	return false
 }
 

@@ -3,8 +3,6 @@ package nodes
 import (
 	"cmp"
 	"time"
-
-	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // Periods counts the periods in which a node was not Ready. The start-up of a new node, before its first Ready, is none.
@@ -16,7 +14,8 @@ type Periods struct {
 	Since time.Time
 }
 
-// period is the current period in which a node is not Ready.
+// period is the current period in which a node is not Ready. If kubeflap finds it in its first list, it is not counted,
+// because kubeflap did not see it begin, but its time is.
 type period struct {
 	// `counts` is set if there is such a period. `planned` is set if the node's departure was announced before.
 	counts, planned bool
@@ -42,13 +41,4 @@ func (x *health) addPeriodTime(n *node, to *Counters, t time.Time) {
 	if d := x.watches.Counted(n.statusSince, t); n.period.counts && d > 0 {
 		to.periods(n.period.planned, x.watches.CountedFrom(n.statusSince)).Time += d
 	}
-}
-
-// foundPeriod returns the period of a node that kubeflap first sees in an event. In its first list, kubeflap finds nodes
-// that are not Ready. Their periods are not counted, because kubeflap did not see them begin, but their time is.
-func foundPeriod(first bool, ready *event.Condition, announcement string) period {
-	if !first || ready == nil || ready.Status == event.StatusTrue || ready.Reason == reasonNeverUpdated {
-		return period{}
-	}
-	return period{true, announcement != ""}
 }

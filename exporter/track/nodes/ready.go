@@ -19,8 +19,8 @@ type condition struct {
 	// `posted` is set if the node has a Ready condition. everReady is set if kubeflap has ever seen the node as Ready.
 	posted, everReady bool
 	ready             event.Status
-	// foundUnknown is set if the node controller had set Ready to Unknown before kubeflap first saw the node.
-	foundUnknown bool
+	// wasLost is set if the first list shows that the node was Ready before, but is no more.
+	wasLost bool
 	// `transition` is the lastTransitionTime of Ready. The kubelet writes it, or the node controller if Ready is
 	// Unknown. falseSince is the lastTransitionTime of the last Ready=False. If Ready was never False, falseSince is the
 	// first lastTransitionTime that kubeflap saw. falseUntil is the lastTransitionTime of the change that ended the last
@@ -37,13 +37,25 @@ type condition struct {
 	reasons *reasons
 }
 
-func firstCondition(e event.Event, ready *event.Condition) condition {
+// joinsWithin is the longest time from the creation of a Node to the first report of its kubelet. Some Nodes are created
+// before their machines start.
+const joinsWithin = 10 * time.Minute
+
+// firstCondition returns the condition of a node that kubeflap first sees in an event. The parameter first is set if it is
+// in the first list. A node that has never been Ready is not lost: it waits for its network plug-in, for example.
+func firstCondition(e event.Event, o *event.Node, first bool) condition {
 	c := condition{statusSince: e.Seen, sinceSeen: e.Type == event.Added}
-	if ready != nil {
+	if ready := o.Ready; ready != nil {
 		c.posted, c.ready, c.transition = true, ready.Status, event.NodeTime(ready.LastTransitionTime)
 		c.everReady = c.ready == event.StatusTrue
-		c.foundUnknown = e.Type == event.Listed && ready.Reason == reasonUnknown
 		c.falseSince = c.transition
+		switch c.ready {
+		case event.StatusFalse:
+			c.wasLost = first && ready.LastTransitionTime.Sub(o.Created) > joinsWithin
+		case event.StatusUnknown:
+			c.wasLost = first && ready.Reason != reasonNeverUpdated
+		case event.StatusTrue:
+		}
 	}
 	return c
 }

@@ -25,6 +25,8 @@ func (l *Nodes) Observe(x transition.Transition) {
 		l.heartbeatsWereInTime(x)
 	case transition.NodeFoundLost:
 		l.nodeFoundLost(x)
+	case transition.NodeFoundNotReady:
+		l.nodeFoundNotReady(x)
 	case transition.HeartbeatMissed:
 		l.heartbeatMissed(x)
 	case transition.NodeReadyChanged:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/silence"
@@ -103,6 +104,26 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 		r.MoveStartBack(since)
 	}
 	l.Note(r, n.entry(incident.FoundLost, x.Time, 0))
+}
+
+// nodeFoundNotReady handles a node whose kubelet had reported it as not ready before kubeflap began to watch it.
+func (l *Nodes) nodeFoundNotReady(x transition.NodeFoundNotReady) {
+	n := l.recordTransition(x.Node, x.Time)
+	n.notReady, n.notReadySince = true, cmp.Or(x.Since, x.Time)
+	r := n.recordOfReport(l, x.Time, x.Trigger)
+	n.said = &incident.Said{First: x.Says, Last: x.Says, Since: n.notReadySince}
+	r.KubeletSaid(n.said)
+	r.FoundNotReady++
+	r.Fails(incident.NotReady(n.name), n.notReadySince)
+	r.MoveStartBack(n.notReadySince)
+	if !x.Since.IsZero() {
+		r.Evidence.Add(n.entry(incident.NotReadyBefore, x.Since, 0))
+	}
+	e := n.entry(incident.FoundNotReady, x.Time, 0)
+	if x.Says != (event.Words{}) {
+		e.Said = n.said
+	}
+	l.Note(r, e)
 }
 
 func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
