@@ -73,21 +73,23 @@ type period struct {
 	*Allowances
 }
 
-// continues reports whether something failed in the period. An incident that began earlier can end in it. The timeline lacks
-// spans of the period only if it has later ones. It also lacks addresses that were removed with their pods: if nothing was
-// broken when the period began, one of these was the last change.
+// continues reports whether something may have failed in the period. An incident that began earlier can end in it. If
+// something failed later, the timeline shows whether something failed before. It lacks addresses that were removed with
+// their pods.
 func (p *period) continues() bool {
-	broken := p.SpansLeftOut > 0
+	if !p.LastFailure.After(p.to) {
+		return !p.LastFailure.Before(p.from)
+	}
+	lost := 0
 	for _, s := range p.Timeline {
-		switch {
-		case s.Track == incident.TrackBlind:
-		case s.Start.Before(p.from):
-			broken = broken || s.End.IsZero() || !s.End.Before(p.from)
-		case p.SpansLeftOut > 0 || !s.Start.After(p.to):
+		if s.Track != incident.TrackBlind && !s.Start.Before(p.from) && !s.Start.After(p.to) {
 			return true
 		}
+		if s.Track == incident.TrackAddress {
+			lost++
+		}
 	}
-	return !broken && !p.End.After(p.to)
+	return p.SpansLeftOut > 0 || lost < p.Lost
 }
 
 // worst returns the worst effect that is not accepted, or nil.

@@ -130,6 +130,7 @@ func (f *Facts) WasNotReady() bool { return f.Turned+f.FoundUnknown+f.FoundNotRe
 // Lose counts a lost address. The parameter deleted is set if the address's Node had been deleted without notice.
 func (f *Facts) Lose(x transition.AddressLost, deleted bool) {
 	f.Lost++
+	f.Failed(x.Time)
 	f.ByCause[x.Cause]++
 	f.EffectOn(x.Service).Lost++
 	if x.Announced != "" {
@@ -177,6 +178,7 @@ func (f *Facts) Take(from *Facts) {
 	if from.NodeRecovered.After(f.NodeRecovered) {
 		f.NodeRecovered = from.NodeRecovered
 	}
+	f.Failed(from.LastFailed)
 	f.Counts.take(from.Counts)
 	f.Turned, f.TurnedUnknown = f.Turned+from.Turned, f.TurnedUnknown+from.TurnedUnknown
 	f.FoundUnknown, f.FoundNotReady = f.FoundUnknown+from.FoundUnknown, f.FoundNotReady+from.FoundNotReady

@@ -84,13 +84,14 @@ type Incident struct {
 	State   State  `json:"state"`
 	// RecordingEnded is set if the incident comes from a recording that has ended, so that nothing will change.
 	RecordingEnded bool `json:"recording_ended,omitempty"`
-	// Start is the time at which the incident began. End is the time by which everything had recovered, or zero. Duration
-	// ends at the current time if End is zero.
-	Start    time.Time       `json:"start"`
-	End      phrase.Time     `json:"end"`
-	Duration phrase.Seconds  `json:"duration_seconds"`
-	Cause    cause.Cause     `json:"cause"`
-	Verdict  verdict.Verdict `json:"verdict"`
+	// Start is the time at which the incident began. LastFailure is the time of the newest failure. End is the time by
+	// which everything had recovered, or zero. Duration ends at the current time if End is zero.
+	Start       time.Time       `json:"start"`
+	LastFailure time.Time       `json:"last_failure"`
+	End         phrase.Time     `json:"end"`
+	Duration    phrase.Seconds  `json:"duration_seconds"`
+	Cause       cause.Cause     `json:"cause"`
+	Verdict     verdict.Verdict `json:"verdict"`
 	// VerdictText is the verdict in plain words. Considered holds the hypotheses that were considered.
 	VerdictText string               `json:"verdict_text"`
 	Considered  []verdict.Considered `json:"considered"`

@@ -84,11 +84,17 @@ type Progress struct {
 	Open     OpenSet
 	// NodeRecovered is when a node last recovered.
 	NodeRecovered time.Time
+	// LastFailed is when something last failed. A node fails when its silence becomes too long.
+	LastFailed time.Time
 }
+
+// Failed records that something failed at t.
+func (f *Progress) Failed(t time.Time) { f.LastFailed = Later(f.LastFailed, t) }
 
 // Fails records that something has not been well since t.
 func (f *Progress) Fails(x Open, t time.Time) {
 	f.Recovers(x, t)
+	f.Failed(t)
 	name := x.Service.Name
 	if x.Service.Namespace != "" {
 		name = x.Service.Namespace + "/" + name

@@ -102,6 +102,7 @@ func (l writers) endpointsReset(x transition.EndpointsReset) {
 		beginRemoval(r, x.Service, x.Time)
 	} else {
 		r.Resets++
+		r.Failed(x.Time)
 	}
 	l.Note(r, incident.Entry{Kind: incident.EndpointsReset, Time: x.Time, Service: x.Service, Number: x.Count})
 }

@@ -57,7 +57,8 @@ func (l *Ledger) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 // outline returns a copy of an incident as of now, without the fields that Overview omits.
 func (l *Ledger) outline(r *Record) incident.Incident {
 	x := r.Outline(l.decide(r), l.now)
-	x.ID, x.Also, x.Start, x.State = r.id, slices.Clone(r.also), r.Start.UTC(), r.state(l.now)
+	x.ID, x.Also, x.State = r.id, slices.Clone(r.also), r.state(l.now)
+	x.Start, x.LastFailure = r.Start.UTC(), incident.Later(r.Start, r.LastFailed).UTC()
 	x.RecordingEnded = l.recordingEnded
 	if r.withdrawn {
 		x.State, x.VerdictText, x.Withdrawn = incident.StateWithdrawn, "nothing is wrong", watchLagged

@@ -107,6 +107,7 @@ func (l *Nodes) openGap(r *ledger.Record, n *node, t time.Time) {
 		r.Evidence.Add(n.entry(incident.HeartbeatLate, n.late, min(n.late.Sub(n.lastHeartbeat), l.Silences.Settings.Period/2)))
 	}
 	r.Fails(incident.Silent(n.name), n.lastHeartbeat)
+	r.Failed(t)
 	l.Touch(r, t)
 	if r.Kind == incident.KindGracePeriod {
 		l.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.Silences.Settings.Shortest()))

@@ -196,6 +196,7 @@ func (l *Nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 	r.HeartbeatLost, r.NodeRecovered = true, x.Time
 	r.Turned++
 	r.TurnedUnknown++
+	r.Failed(x.Time)
 	l.Note(r, n.entry(incident.NodeWasUnknown, x.Time, 0))
 }
 
