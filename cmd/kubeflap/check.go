@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/model"
 
 	"github.com/kubeflap/kubeflap/exporter/check"
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -35,17 +36,16 @@ const (
 type checker struct {
 	instance
 	junit, allow string
-	// allowed holds the allowances of the flags by their names in the file, and ignored those that add to the file's.
-	allowed  map[string]any
-	ignored  check.Allowances
-	duration time.Duration
-	command  []string
-	annotate bool
-	status   int // of the command
+	// allowances are the flags that change those of the file.
+	allowances []func(*check.Allowances)
+	duration   time.Duration
+	command    []string
+	annotate   bool
+	status     int // of the command
 }
 
 func registerCheck(app *kingpin.Application) (string, command) {
-	c := &checker{allowed: map[string]any{}}
+	c := &checker{}
 	cmd := app.Command("check", "Fail if something flaps while a command runs, such as kubeflap check -- make e2e, or for a given time. "+
 		"Watches a live cluster, or reads a recording (--recording) or a running kubeflap instance (--url). "+
 		"If the command fails, its exit status is returned. Otherwise, 0 means no unexpected flap, 1 means that something flapped or kubeflap was blind, and 2 means an invalid command line or no access.")
@@ -71,24 +71,31 @@ func registerCheck(app *kingpin.Application) (string, command) {
 
 func (c *checker) addAllowances(cmd *kingpin.CmdClause) {
 	cmd.Flag("allow", "YAML file with allowances. Flags take precedence.").PlaceHolder("FILE").StringVar(&c.allow)
-	add := func(name, key, help, holder string, parse func(string) (any, error)) {
-		cmd.Flag(name, help).PlaceHolder(holder).SetValue(value[any]{new(any), func(s string) (v any, err error) {
-			v, err = parse(s)
-			c.allowed[key] = v
-			return v, err
-		}, name})
+	duration := func(name, help string, of func(*check.Allowances) *model.Duration) {
+		allow(c, cmd, name, help, parseDuration, func(a *check.Allowances, d time.Duration) { *of(a) = model.Duration(d) }).PlaceHolder("DURATION")
 	}
-	seconds := func(s string) (any, error) {
-		d, err := parseDuration(s)
-		return d.Seconds(), err
-	}
-	add("allow.service", "serviceSeconds", "Accept that a Service has no ready address for this time, and that its addresses flap.", "DURATION", seconds)
-	add("allow.node", "nodeSeconds", "Accept that a node is not Ready for this time, and that it flaps.", "DURATION", seconds)
-	add("allow.blind", "blindSeconds", "Accept that a resource is not watched for this time. The default is 2m. kubeflap may miss flaps in that time.", "DURATION", seconds)
-	add("allow.planned", "planned", "Whether to accept planned departures and roll-outs while another address is ready. The default is true.", "true|false",
-		func(s string) (any, error) { return strconv.ParseBool(s) })
-	cmd.Flag("ignore.namespace", "Ignore a namespace. Can be a pattern such as test-*, and can be repeated.").PlaceHolder("PATTERN").StringsVar(&c.ignored.IgnoreNamespaces)
-	cmd.Flag("ignore.name", "Ignore a node or a Service, such as shop/web. Can be a pattern such as shop/test-*, and can be repeated.").PlaceHolder("PATTERN").StringsVar(&c.ignored.IgnoreNames)
+	duration("allow.service", "Accept that a Service has no ready address for this time, and that its addresses flap.",
+		func(a *check.Allowances) *model.Duration { return &a.Service })
+	duration("allow.node", "Accept that a node is not Ready for this time, and that it flaps.",
+		func(a *check.Allowances) *model.Duration { return &a.Node })
+	duration("allow.blind", "Accept that a resource is not watched for this time. The default is 2m, but at most half of the period. kubeflap may miss flaps in that time.",
+		func(a *check.Allowances) *model.Duration { return &a.Blind })
+	allow(c, cmd, "allow.planned", "Whether to accept planned departures and roll-outs while another address is ready. The default is true.",
+		strconv.ParseBool, func(a *check.Allowances, planned bool) { a.Planned = planned }).PlaceHolder("true|false")
+	pattern := func(s string) ([]string, error) { return []string{s}, check.Patterns([]string{s}) }
+	allow(c, cmd, "ignore.namespace", "Ignore a namespace. Can be a pattern such as test-*, and can be repeated.",
+		pattern, func(a *check.Allowances, p []string) { a.IgnoreNamespaces = append(a.IgnoreNamespaces, p...) }).PlaceHolder("PATTERN")
+	allow(c, cmd, "ignore.name", "Ignore a node or a Service, such as shop/web. Can be a pattern such as shop/test-*, and can be repeated.",
+		pattern, func(a *check.Allowances, p []string) { a.IgnoreNames = append(a.IgnoreNames, p...) }).PlaceHolder("PATTERN")
+}
+
+// allow adds a flag that changes the allowances of the file.
+func allow[T any](c *checker, cmd *kingpin.CmdClause, name, help string, parse func(string) (T, error), change func(*check.Allowances, T)) *kingpin.FlagClause {
+	return addFlag(cmd, name, help, new(T), func(s string) (T, error) {
+		v, err := parse(s)
+		c.allowances = append(c.allowances, func(a *check.Allowances) { change(a, v) })
+		return v, err
+	})
 }
 
 func (c *checker) run(p program) error {
@@ -104,9 +111,12 @@ func (c *checker) run(p program) error {
 
 // judge returns the exit status, after it has printed the result.
 func (c *checker) judge(p program) (status int, err error) {
-	allowed, err := check.Load(c.allow, c.allowed, &c.ignored)
+	allowed, err := check.Load(c.allow)
 	if err != nil {
 		return 0, err //nolint:wrapcheck // the error contains the path
+	}
+	for _, change := range c.allowances {
+		change(&allowed)
 	}
 	ask := c.watch
 	switch {

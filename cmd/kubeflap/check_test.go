@@ -38,7 +38,7 @@ func TestCheckFailsOnEachRecordedIncident(t *testing.T) {
 }
 
 func TestCheckAccepts(t *testing.T) {
-	file := write(t, filepath.Join(t.TempDir(), "allow.yaml"), "nodeSeconds: 12\nignoreNamespaces: [sh*]\n")
+	file := write(t, filepath.Join(t.TempDir(), "allow.yaml"), "node: 12s\nignoreNamespaces: [sh*]\n")
 	for name, x := range map[string]struct {
 		recording, args string
 		status          int
@@ -53,6 +53,7 @@ func TestCheckAccepts(t *testing.T) {
 		"less than a file, if a flag says so":     {"1-heartbeat-loss", "--allow.node=3s --allow=FILE", 1},
 		"a file and a flag":                       {"1-heartbeat-loss", "--allow.node=3s --ignore.name=node-2 --allow=FILE", 0},
 		"only what is ignored":                    {"4-endpoints-reset", "--ignore.namespace=kube-system", 1},
+		"no addresses that stay away":             {"4-endpoints-reset", "--allow.service=1h", 1},
 		"manually managed addresses":              {"4-endpoints-reset", "--ignore.namespace=kube-system --ignore.name=shop/database", 0},
 		"blindness, but not the stall":            {"2-control-plane-stall", "--allow.blind=2m", 1},
 		"the stall, but not the blindness":        {"2-control-plane-stall", "--allow.blind=10s --ignore.name=* --ignore.namespace=*", 1},
@@ -243,19 +244,22 @@ func TestCheckOfAPeriod(t *testing.T) {
 func TestCheckDoesNotPassWhatNobodyWatched(t *testing.T) {
 	source := map[string]string{"dir": "--recording=" + recordedIn(t, lostNode), "url": "--url=" + serveIncidents(t, lostNode)}
 	for _, x := range []struct {
-		from, to string
-		blind    string
+		from, to, more string
+		status         int
+		blind          string
 	}{
-		{"12:12:00", "12:12:20", ""},
-		{"12:11:00", "12:12:20", "57."},
-		{"12:00:00", "12:12:20", "11m57s"},
-		{"12:12:42.5", "12:13:00", "17."},
-		{"12:12:42.5", "13:00:00", "47m17s"},
+		{"12:12:00", "12:12:20", "", 0, ""},
+		{"12:11:30", "12:12:28", "", 0, "27."},
+		{"12:11:30", "12:12:20", "", 1, "27."}, // more than half of the period
+		{"12:11:30", "12:12:20", "--allow.blind=28s", 0, "27."},
+		{"12:12:42.5", "12:13:00", "", 1, "17."},
+		{"12:00:00", "12:12:20", "", 1, "11m57s"},
+		{"12:12:42.5", "13:00:00", "", 1, "47m17s"},
 	} {
 		for name, flag := range source {
-			status, out, errOut := kubeflap(t, "check", flag, "--from=2026-11-23T"+x.from+"Z", "--to=2026-11-23T"+x.to+"Z")
-			fails := strings.Contains(x.blind, "m")
-			if (status == 1) != fails || strings.Contains(out, "Not watched: all resources for "+x.blind) != (x.blind != "") {
+			args := append(strings.Fields(x.more), flag, "--from=2026-11-23T"+x.from+"Z", "--to=2026-11-23T"+x.to+"Z")
+			status, out, errOut := kubeflap(t, append([]string{"check"}, args...)...)
+			if status != x.status || strings.Contains(out, "Not watched: all resources for "+x.blind) != (x.blind != "") {
 				t.Errorf("%s from %s to %s: status %d: %s%s", name, x.from, x.to, status, out, errOut)
 			}
 		}
@@ -286,7 +290,7 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%s: status %d: %s%s", args, status, out, errOut)
 		}
 	}
-	for text, want := range map[string]string{"nodeSeconds: -1": "less than 0", "nodeSeconds: .nan": "less than 0", "nodes: 1": "nodes not found", "ignoreNames: ['[']": "[", "a: b: c": "yaml"} {
+	for text, want := range map[string]string{"node: -1s": "not a valid duration", "node: 1": "not a valid duration", "nodes: 1": "nodes not found", "ignoreNames: ['[']": "[", "a: b: c": "yaml"} {
 		file := write(t, filepath.Join(t.TempDir(), "allow.yaml"), text)
 		if status, _, errOut := kubeflap(t, "check", recording, "--allow", file); status != 2 || !strings.Contains(errOut, want) || !strings.Contains(errOut, file) {
 			t.Errorf("%s: status %d: %s", text, status, errOut)

@@ -8,17 +8,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"go.yaml.in/yaml/v2"
 )
 
 // Allowances are the flaps that a check accepts.
 type Allowances struct {
-	// ServiceSeconds is the time in seconds for which a Service may have no ready address. If it is more than 0, single
-	// addresses may also flap. NodeSeconds is the time for which a node may be not Ready, likewise.
-	ServiceSeconds float64 `yaml:"serviceSeconds"`
-	NodeSeconds    float64 `yaml:"nodeSeconds"`
-	// BlindSeconds is the time for which a resource may be not watched.
-	BlindSeconds float64 `yaml:"blindSeconds"`
+	// Service is the time for which a Service may have no ready address. If it is more than 0, single addresses may also
+	// flap. Node is the time for which a node may be not Ready, likewise.
+	Service model.Duration `yaml:"service"`
+	Node    model.Duration `yaml:"node"`
+	// Blind is the time for which a resource may be not watched. If it is less than 0, it depends on the period.
+	Blind model.Duration `yaml:"blind"`
 	// Planned is set if planned departures and roll-outs are accepted while another address is ready.
 	Planned bool `yaml:"planned"`
 	// IgnoreNamespaces and IgnoreNames are patterns in the syntax of path.Match. A name is that of a node, or a Service's
@@ -27,33 +28,45 @@ type Allowances struct {
 	IgnoreNames      []string `yaml:"ignoreNames"`
 }
 
-// Load reads allowances from a YAML file, or the defaults if its name is empty. The map holds more important ones, by
-// their names in the file, and `more` has further patterns. Errors contain the path.
-func Load(file string, flags map[string]any, more *Allowances) (a Allowances, err error) {
-	a = Allowances{BlindSeconds: 120, Planned: true}
-	if file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return a, fmt.Errorf("read the allowances: %w", err)
-		}
-		if err = yaml.UnmarshalStrict(text, &a); err != nil {
-			return a, fmt.Errorf("%s: %w", file, err)
+// Load reads allowances from a YAML file, or returns the defaults if its name is empty. Errors contain the path.
+func Load(file string) (a Allowances, err error) {
+	a = Allowances{Blind: -1, Planned: true}
+	if file == "" {
+		return a, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return a, fmt.Errorf("read the allowances: %w", err)
+	}
+	if err = yaml.UnmarshalStrict(text, &a); err == nil {
+		err = Patterns(slices.Concat(a.IgnoreNamespaces, a.IgnoreNames))
+	}
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", file, err)
+	}
+	return a, nil
+}
+
+// Patterns returns an error if a text is not a name or a pattern.
+func Patterns(all []string) error {
+	for _, p := range all {
+		if _, err := path.Match(p, ""); err != nil || p == "" {
+			return fmt.Errorf("%q is neither a name nor a pattern such as test-*", p)
 		}
 	}
-	if least := min(a.ServiceSeconds, a.NodeSeconds, a.BlindSeconds); !(least >= 0) {
-		return a, fmt.Errorf("%s: %g seconds are less than 0", file, least)
+	return nil
+}
+
+// defaultBlind is the time for which a resource may be not watched, if nothing else is allowed.
+const defaultBlind = 2 * time.Minute
+
+// blindFor returns the time for which a resource may be not watched in a period of the given length. By default, most of the
+// period must be watched.
+func (a *Allowances) blindFor(period time.Duration) time.Duration {
+	if a.Blind < 0 {
+		return min(defaultBlind, period/2)
 	}
-	text, _ := yaml.Marshal(flags) // numbers and Booleans cannot fail
-	err = yaml.Unmarshal(text, &a)
-	for source, patterns := range map[string][]string{file: slices.Concat(a.IgnoreNamespaces, a.IgnoreNames), "--ignore.name": more.IgnoreNames, "--ignore.namespace": more.IgnoreNamespaces} {
-		for _, p := range patterns {
-			if _, malformed := path.Match(p, ""); malformed != nil || p == "" {
-				err = fmt.Errorf("%s: %q is neither a name nor a pattern such as test-*", source, p)
-			}
-		}
-	}
-	a.IgnoreNamespaces, a.IgnoreNames = append(a.IgnoreNamespaces, more.IgnoreNamespaces...), append(a.IgnoreNames, more.IgnoreNames...)
-	return a, err
+	return time.Duration(a.Blind)
 }
 
 // ignores reports whether flaps of an object are accepted. The namespace of a node is empty.
@@ -67,6 +80,3 @@ func matches(patterns []string, name string) bool {
 		return ok
 	})
 }
-
-// seconds returns a duration. Durations of more than 30 years would overflow.
-func seconds(s float64) time.Duration { return time.Duration(min(s, 1e9) * float64(time.Second)) }

@@ -43,20 +43,19 @@ func (r *Result) Passed() bool { return len(r.Unexpected) == 0 && !r.IsBlind() }
 
 // Judge judges the incidents of a period.
 func Judge(answer *api.Answer, from, to time.Time, a *Allowances) *Result {
-	r := &Result{From: from, To: to, AllowedBlind: seconds(a.BlindSeconds), Missing: answer.Coverage.Missing(from)}
+	r := &Result{From: from, To: to, AllowedBlind: a.blindFor(to.Sub(from)), Missing: answer.Coverage.Missing(from)}
 	for i := range answer.Incidents {
 		x := &answer.Incidents[i]
 		if x.Withdrawn != "" || x.Start.After(to) || !x.End.IsZero() && x.End.Before(from) {
 			continue
 		}
-		p := period{from, to, x, a}
-		switch worst := p.worst(); {
-		case x.Start.Before(from) && !p.continues():
+		p := period{from: from, to: to, Incident: x, Allowances: a}
+		if x.Start.Before(from) && !p.continues() {
 			r.Earlier++
-		case worst == nil:
+		} else if p.judge(); p.worst == nil {
 			r.Accepted++
-		default:
-			r.Unexpected = append(r.Unexpected, *worst)
+		} else {
+			r.Unexpected = append(r.Unexpected, *p.worst)
 		}
 	}
 	slices.SortStableFunc(r.Unexpected, func(x, y Flap) int {
@@ -71,6 +70,9 @@ type period struct {
 	from, to time.Time
 	*incident.Incident
 	*Allowances
+	// The field worst is the worst effect that is not accepted, or nil. The flag accepted is set if another one is accepted.
+	worst    *Flap
+	accepted bool
 }
 
 // continues reports whether something may have failed in the period. An incident that began earlier can end in it. If
@@ -92,46 +94,80 @@ func (p *period) continues() bool {
 	return p.SpansLeftOut > 0 || lost < p.Lost
 }
 
-// worst returns the worst effect that is not accepted, or nil.
-func (p *period) worst() (worst *Flap) {
-	add := func(weight time.Duration, name, impact string) {
-		if worst == nil || weight > worst.weight {
-			worst = &Flap{*p.Incident, name + api.InCluster(p.Cluster) + ": " + impact, weight}
-		}
-	}
-	calm, accepted := p.isCalm(), false
+// judge finds the worst effect that is not accepted.
+func (p *period) judge() {
+	others := p.Counts
 	for _, s := range p.Services {
-		name := s.String()
-		switch down := p.lasted(incident.TrackOutage, name, time.Duration(s.OutageTime)); {
-		case p.ignores(s.Namespace, s.Name), p.Planned && (isExpected(&s) || p.isTornDown(&s)):
-			accepted = true
-		case s.Outages > 0 && down > seconds(p.ServiceSeconds):
-			add(down, name, "no ready address for "+phrase.Duration(down))
-		case calm || p.ServiceSeconds > 0:
-			accepted = true
-		case s.Lost > 0:
-			add(0, name, phrase.Count(s.Lost, "ready address", "ready addresses")+" lost")
+		others.Lost, others.Outages, others.OutageTime = others.Lost-s.Lost, others.Outages-s.Outages, others.OutageTime-s.OutageTime
+		if p.ignores(s.Namespace, s.Name) || p.Planned && (isExpected(&s) || p.isTornDown(&s)) {
+			p.accepted = true
+			continue
+		}
+		down, complete := p.lasted(incident.TrackOutage, s.String(), p.Outages)
+		if !complete {
+			down = time.Duration(s.OutageTime)
+		}
+		p.judgeService(s.String(), s.Lost, s.Outages, down, "")
+	}
+	whole := within(p.Start, p.End.Time, p.from, p.to)
+	if n := p.ServicesLeftOut; n > 0 && !slices.Contains(p.IgnoreNamespaces, everything) {
+		p.judgeService(phrase.Count(n, "more Service", "more Services"), others.Lost, others.Outages, min(time.Duration(others.OutageTime), whole), upTo)
+	}
+	if p.Scope.HasNodes() { // otherwise, the nodes only say where the pods ran
+		for _, node := range p.Nodes {
+			if unready, complete := p.lasted(incident.TrackNode, node, p.Turned); complete || unready > time.Duration(p.Node) {
+				p.judgeNode(node, p.ignores("", node), unready, "")
+			} else {
+				p.judgeNode(node, p.ignores("", node), whole, upTo)
+			}
+		}
+		if n := p.NodesLeftOut; n > 0 {
+			p.judgeNode(phrase.Count(n, "more node", "more nodes"), slices.Contains(p.IgnoreNames, everything), whole, upTo)
 		}
 	}
-	for _, node := range p.Nodes {
-		if !p.Scope.HasNodes() { // the nodes only say where the pods ran
-			break
-		}
-		switch unready := p.lasted(incident.TrackNode, node, 0); {
-		case calm || p.ignores("", node):
-			accepted = true
-		case unready > seconds(p.NodeSeconds):
-			add(unready, node, "not Ready for "+phrase.Duration(unready))
-		case p.NodeSeconds > 0:
-			accepted = true
-		default:
-			add(0, node, "heartbeats were late")
-		}
+	if p.worst == nil && !p.accepted && !p.ignores(p.Namespace, p.Subject) && !p.isCalm() {
+		p.fails(0, p.What(), words(p.Cause))
 	}
-	if worst == nil && !accepted && !p.ignores(p.Namespace, p.Subject) && !calm {
-		add(0, p.What(), words(p.Cause))
+}
+
+// everything is the pattern that matches all names. It alone shows that what an incident does not list is ignored.
+const everything = "*"
+
+// upTo precedes a time that is only a limit, because the incident lists not all objects or spans.
+const upTo = "up to "
+
+// fails records an effect that is not accepted.
+func (p *period) fails(weight time.Duration, name, impact string) {
+	if p.worst == nil || weight > p.worst.weight {
+		p.worst = &Flap{*p.Incident, name + api.InCluster(p.Cluster) + ": " + impact, weight}
 	}
-	return worst
+}
+
+// judgeService judges the effect on a Service, or on those that the incident does not list.
+func (p *period) judgeService(name string, lost, outages int, down time.Duration, limit string) {
+	switch {
+	case outages > 0 && down > time.Duration(p.Service):
+		p.fails(down, name, "no ready address for "+limit+phrase.Duration(down))
+	case lost == 0 && outages == 0:
+	case p.isCalm() || p.Service > 0:
+		p.accepted = true
+	case lost > 0:
+		p.fails(0, name, phrase.Count(lost, "ready address", "ready addresses")+" lost")
+	}
+}
+
+// judgeNode judges the effect on a node, or on those that the incident does not list.
+func (p *period) judgeNode(name string, ignored bool, unready time.Duration, limit string) {
+	switch {
+	case p.isCalm() || ignored:
+		p.accepted = true
+	case unready > time.Duration(p.Node):
+		p.fails(unready, name, "not Ready for "+limit+phrase.Duration(unready))
+	case p.Node > 0:
+		p.accepted = true
+	default:
+		p.fails(0, name, "heartbeats were late")
+	}
 }
 
 // isCalm reports whether the incident is a planned departure, or a roll-out or another replacement of pods. They are
@@ -161,18 +197,18 @@ func (p *period) isTornDown(s *incident.Service) bool {
 	return p.Cause == cause.PodDeleted && s.Deleted && s.Outages == 1 && time.Duration(s.OutageTime) <= tornDownWithin
 }
 
-// lasted returns how long an object was in the given state in the period. If the timeline is not complete, it returns the
-// total of the incident.
-func (p *period) lasted(lane incident.Track, name string, total time.Duration) (d time.Duration) {
-	if p.SpansLeftOut > 0 && total > 0 {
-		return total
-	}
+// lasted returns how long an object was in the given state in the period. The result complete is set if the timeline has all
+// spans of this state. The incident counts their number.
+func (p *period) lasted(lane incident.Track, name string, number int) (d time.Duration, complete bool) {
 	for _, s := range p.Timeline {
-		if s.Track == lane && s.Name == name {
+		if s.Track != lane {
+			continue
+		}
+		if number--; s.Name == name {
 			d += within(s.Start, s.End.Time, p.from, p.to)
 		}
 	}
-	return d
+	return d, number <= 0
 }
 
 // within returns the part of a span between two times. A span without an end lasts.
