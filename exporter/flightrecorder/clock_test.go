@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
@@ -23,8 +24,19 @@ type clocked struct {
 	stop         func()
 }
 
+// seen returns what time.Now returns now. Setting the clock does not change its monotonic reading.
+func (c *clocked) seen() time.Time {
+	real, offset := c.begin.Add(time.Duration(c.real)*time.Minute), time.Duration(c.offset)*time.Minute
+	seen := real.Add(offset)
+	*(*int64)(unsafe.Add(unsafe.Pointer(&seen), 8)) -= int64(offset) //nolint:gosec // no function sets the two apart
+	if seen.Sub(real) != 0 || !seen.Round(0).Equal(real.Round(0).Add(offset)) {
+		c.t.Fatalf("%v is no time of a clock that was set by %v at %v", seen, offset, real)
+	}
+	return seen
+}
+
 func (c *clocked) send(what event.Type) {
-	ev := event.Event{Seen: c.begin.Add(time.Duration(c.real+c.offset) * time.Minute), Kind: event.KindNode, Type: what}
+	ev := event.Event{Seen: c.seen(), Kind: event.KindNode, Type: what}
 	if what.HasObject() {
 		ev.Object = &event.Node{Meta: event.Meta{UID: uidOf(event.KindNode, 1), Name: "node-1"}, BootID: fmt.Sprintf("%d/%d", c.real+c.offset, c.real)}
 	}
@@ -98,6 +110,10 @@ func TestTheClockIsSet(t *testing.T) {
 			func(c *clocked) { c.run(5); c.offset -= 3 * hour; c.run(10) },
 			map[[2]int]string{{-175, 5}: "5/5--165/15, 0/0-5/5", {-175, -165}: "5/5--165/15", {-170, -165}: "-171/9--165/15", {0, 5}: "0/0-5/5"},
 		},
+		"forward by half an hour": {
+			func(c *clocked) { c.run(30); c.offset += 30; c.run(30) },
+			map[[2]int]string{{0, 90}: "0/0-30/30, 30/30-90/60", {40, 90}: "30/30-30/30, 30/30-90/60", {70, 90}: "69/39-90/60"},
+		},
 		"back at a restart": {
 			func(c *clocked) { c.run(30); restart(c, 1, -10); c.run(30) },
 			map[[2]int]string{{0, 51}: "0/0-21/21, 21/31-51/61", {40, 51}: "39/49-51/61"},
@@ -116,8 +132,9 @@ func TestTheClockIsSet(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			begin := time.Now() // in a bubble, times have no monotonic reading
 			synctest.Test(t, func(t *testing.T) {
-				c := &clocked{t: t, s: settings(t), begin: now()}
+				c := &clocked{t: t, s: settings(t), begin: begin.Add(-time.Duration(begin.Nanosecond()))}
 				c.start()
 				test.story(c)
 				c.stop()

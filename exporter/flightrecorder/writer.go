@@ -37,8 +37,8 @@ type writer struct {
 	open   *recording.Writer
 	state  *state
 	number int
-	// newest is the time of the newest event.
-	newest time.Time
+	// newest is the time of the newest event. seen is the time of the last event, with the monotonic reading.
+	newest, seen time.Time
 	// size is the size of the segment, lists is its size after the lists at its beginning, and others is the size of the other
 	// segments.
 	size, lists, others int64
@@ -92,11 +92,15 @@ func (w *writer) writeQueue(ctx context.Context) error {
 }
 
 // write writes an event. It begins a new segment if the current one is too old or too large, or if the clock was set
-// back: readers find a segment by its beginning.
+// back: readers find a segment by its beginning. It also does so if the clock was set forward, so that readers report the
+// watches as down in between. Otherwise, all nodes would seem to have been silent.
 func (w *writer) write(ctx context.Context, ev event.Event) error {
+	passed, before := ev.Seen.Sub(w.seen), w.seen.Round(0)
+	w.seen = ev.Seen
 	ev.Seen = ev.Seen.Round(0) // a monotonic reading would hide that the clock was set
-	if w.open == nil || w.isDue(ev.Seen) {
-		if err := w.next(ev.Seen); err != nil {
+	leapt := w.open != nil && ev.Seen.Sub(before)-passed > clockSlack
+	if w.open == nil || leapt || w.isDue(ev.Seen) {
+		if err := w.next(ev.Seen, !leapt); err != nil {
 			return err
 		}
 	}
@@ -132,8 +136,8 @@ func (w *writer) close() error {
 }
 
 // next begins the next segment. It computes the lists at its beginning from the previous segment. Without a previous
-// segment, the watches are about to list their resources.
-func (w *writer) next(seen time.Time) error {
+// segment, the watches are about to list their resources. If the segment continues the previous one, readers skip the lists.
+func (w *writer) next(seen time.Time, continues bool) error {
 	if w.open == nil {
 		return w.begin(seen, 0, func() error { return nil })
 	}
@@ -145,8 +149,11 @@ func (w *writer) next(seen time.Time) error {
 		return err //nolint:wrapcheck // the error contains the path
 	}
 	defer r.Close()
-	lists := w.state.events(r, seen)
-	return w.begin(seen, w.state.size(), func() error {
+	lists, repeated := w.state.events(r, seen), 0
+	if continues {
+		repeated = w.state.size()
+	}
+	return w.begin(seen, repeated, func() error {
 		for ev, err := range lists {
 			if err == nil {
 				err = w.add(ev)
