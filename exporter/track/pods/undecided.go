@@ -44,7 +44,7 @@ func (q *undecided) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool
 		switch {
 		case q.nodes.NotReadyAt(w.node, w.since):
 			return cause.NodeNotReady, true
-		case q.nodes.RestartedBefore(w.node, w.At.Add(evidenceWait), w.since.Add(nodeWait)):
+		case q.nodes.RestartedBefore(w.node, w.At, w.since.Add(nodeWait)):
 			return cause.KubeletRestart, true
 		}
 		return cause.ProbeFailed, !q.nodes.Known(w.node)
