@@ -66,6 +66,18 @@ func TestCheckOfStories(t *testing.T) {
 	}
 }
 
+// TestCheckNamesEachFlap judges two flaps of one Service. Most readers of JUnit reports show one test for each name.
+func TestCheckNamesEachFlap(t *testing.T) {
+	answer := answerOf("200 crash store/1 for 20\n500 crash store/1 for 20", 800)
+	r := check.Judge(&answer, clustertest.Begin.Add(seconds(100)), answer.AsOf, &check.Allowances{})
+	text := r.JUnit()
+	for _, want := range []string{`<testsuite name="kubeflap" tests="3" failures="2"`, `name="ReplicaSet shop/store-1"`, `name="ReplicaSet shop/store-1 (2)"`, `name="coverage"`} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%s is missing, or not unique: %s", want, text)
+		}
+	}
+}
+
 // TestCheckOfPodsThatGoAgainAndAgain judges a period that begins after the first of them. The timeline does not show their
 // addresses, but may show another one, which never comes back.
 func TestCheckOfPodsThatGoAgainAndAgain(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jstemmer/go-junit-report/v2/junit"
+
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -67,51 +69,42 @@ func (x *Flap) why() string {
 // words returns the words of a label value.
 func words(label fmt.Stringer) string { return strings.ReplaceAll(label.String(), "_", " ") }
 
-// test is a test case of a JUnit report.
-type test struct {
-	Class   string   `xml:"classname,attr"`
-	Name    string   `xml:"name,attr"`
-	Failure *failure `xml:"failure,omitempty"`
-}
-
-type failure struct {
-	Message string `xml:"message,attr"`
-	Text    string `xml:",chardata"`
-}
-
-// tests returns a test for each flap, or one that passed, and one for the coverage.
-func (r *Result) tests() (all []test) {
+// tests returns a test for each flap, or one that passed, and one for the coverage. Their names are unique.
+func (r *Result) tests() (all []junit.Testcase) {
+	add := func(name string, failure *junit.Result) {
+		all = append(all, junit.Testcase{Classname: "kubeflap.check", Name: name, Failure: failure})
+	}
+	names := map[string]int{}
 	for _, x := range r.Unexpected {
-		all = append(all, test{"kubeflap.check", phrase.Line(x.What() + api.InCluster(x.Cluster)), &failure{phrase.Line(x.Impact), phrase.Text(x.why() + "\n" + x.Remedy)}})
+		name := phrase.Line(x.What() + api.InCluster(x.Cluster))
+		if names[name]++; names[name] > 1 {
+			name += fmt.Sprintf(" (%d)", names[name])
+		}
+		add(name, &junit.Result{Message: phrase.Line(x.Impact), Data: phrase.Text(x.why() + "\n" + x.Remedy)})
 	}
 	if len(all) == 0 {
-		all = append(all, test{"kubeflap.check", "no unexpected flap", nil})
+		add("no unexpected flap", nil)
 	}
-	coverage := test{"kubeflap.check", "coverage", nil}
 	if r.IsBlind() {
-		coverage.Failure = &failure{"kubeflap was blind", strings.Join(r.blindness(), "\n")}
+		add("coverage", &junit.Result{Message: "kubeflap was blind", Data: strings.Join(r.blindness(), "\n")})
+	} else {
+		add("coverage", nil)
 	}
-	return append(all, coverage)
+	return all
 }
 
 // JUnit returns the result as a JUnit report.
 func (r *Result) JUnit() string {
-	suite := struct {
-		XMLName  xml.Name `xml:"testsuite"`
-		Name     string   `xml:"name,attr"`
-		Tests    int      `xml:"tests,attr"`
-		Failures int      `xml:"failures,attr"`
-		Time     float64  `xml:"time,attr"`
-		Started  string   `xml:"timestamp,attr"`
-		Cases    []test   `xml:"testcase"`
-	}{Name: "kubeflap", Time: r.To.Sub(r.From).Seconds(), Started: r.From.UTC().Format("2006-01-02T15:04:05"), Cases: r.tests()}
-	for _, x := range suite.Cases {
-		if suite.Tests++; x.Failure != nil {
-			suite.Failures++
-		}
+	suite := junit.Testsuite{Name: "kubeflap", Time: fmt.Sprintf("%.3f", r.To.Sub(r.From).Seconds())}
+	suite.SetTimestamp(r.From.UTC())
+	for _, x := range r.tests() {
+		suite.AddTestcase(x)
 	}
-	text, _ := xml.MarshalIndent(suite, "", "  ") // these types cannot fail
-	return xml.Header + string(text) + "\n"
+	var report junit.Testsuites
+	report.AddSuite(suite)
+	var text strings.Builder
+	_ = report.WriteXML(&text) // a string can be written
+	return xml.Header + text.String()
 }
 
 // GitHub returns annotations for a workflow of GitHub Actions, one for each failure.
@@ -120,7 +113,7 @@ func (r *Result) GitHub() (all string) {
 	property := strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C")
 	for _, x := range r.tests() {
 		if x.Failure != nil {
-			all += fmt.Sprintf("::error title=%s::%s\n", property.Replace(x.Failure.Message), text.Replace(x.Failure.Text))
+			all += fmt.Sprintf("::error title=%s::%s\n", property.Replace(x.Failure.Message), text.Replace(x.Failure.Data))
 		}
 	}
 	return all
