@@ -10,11 +10,12 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
-	"github.com/prometheus/common/model"
+	"go.yaml.in/yaml/v2"
 
 	"github.com/kubeflap/kubeflap/exporter/check"
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -36,12 +37,11 @@ const (
 type checker struct {
 	instance
 	junit, allow string
-	// allowances are the flags that change those of the file.
-	allowances []func(*check.Allowances)
-	duration   time.Duration
-	command    []string
-	annotate   bool
-	status     int // of the command
+	allowances   check.Allowances
+	duration     time.Duration
+	command      []string
+	annotate     bool
+	status       int // of the command
 }
 
 func registerCheck(app *kingpin.Application) (string, command) {
@@ -70,54 +70,55 @@ func registerCheck(app *kingpin.Application) (string, command) {
 }
 
 func (c *checker) addAllowances(cmd *kingpin.CmdClause) {
-	cmd.Flag("allow", "YAML file with allowances. Flags take precedence.").PlaceHolder("FILE").StringVar(&c.allow)
-	duration := func(name, help string, of func(*check.Allowances) *model.Duration) {
-		allow(c, cmd, name, help, parseDuration, func(a *check.Allowances, d time.Duration) { *of(a) = model.Duration(d) }).PlaceHolder("DURATION")
+	a := &c.allowances
+	addFlag(cmd, "allow.service", "Accept that a Service has no ready address for this time. With more than 0s, its addresses may flap.", &a.Service, parseDuration).Default("0s")
+	addFlag(cmd, "allow.node", "Accept that a node is not Ready for this time. With more than 0s, its heartbeats may be late.", &a.Node, parseDuration).Default("0s")
+	addFlag(cmd, "allow.planned", "Whether to accept planned departures and roll-outs while another address is ready.", &a.Planned, strconv.ParseBool).Default("true")
+	addFlag(cmd, "allow.blind", "Accept that a resource is not watched for this time. kubeflap may miss flaps in that time. The default is 2m, but at most half of the period.",
+		&a.Blind, func(s string) (*time.Duration, error) {
+			d, err := parseDuration(s)
+			return &d, err
+		}).PlaceHolder("DURATION")
+	ignore := func(name, help string, into *[]string) {
+		addFlag(cmd, name, help+" and can be repeated.", into, func(s string) ([]string, error) { return append(*into, s), check.ParsePattern(s) }).PlaceHolder("PATTERN")
 	}
-	duration("allow.service", "Accept that a Service has no ready address for this time, and that its addresses flap.",
-		func(a *check.Allowances) *model.Duration { return &a.Service })
-	duration("allow.node", "Accept that a node is not Ready for this time, and that it flaps.",
-		func(a *check.Allowances) *model.Duration { return &a.Node })
-	duration("allow.blind", "Accept that a resource is not watched for this time. The default is 2m, but at most half of the period. kubeflap may miss flaps in that time.",
-		func(a *check.Allowances) *model.Duration { return &a.Blind })
-	allow(c, cmd, "allow.planned", "Whether to accept planned departures and roll-outs while another address is ready. The default is true.",
-		strconv.ParseBool, func(a *check.Allowances, planned bool) { a.Planned = planned }).PlaceHolder("true|false")
-	pattern := func(s string) ([]string, error) { return []string{s}, check.Patterns([]string{s}) }
-	allow(c, cmd, "ignore.namespace", "Ignore a namespace. Can be a pattern such as test-*, and can be repeated.",
-		pattern, func(a *check.Allowances, p []string) { a.IgnoreNamespaces = append(a.IgnoreNamespaces, p...) }).PlaceHolder("PATTERN")
-	allow(c, cmd, "ignore.name", "Ignore a node or a Service, such as shop/web. Can be a pattern such as shop/test-*, and can be repeated.",
-		pattern, func(a *check.Allowances, p []string) { a.IgnoreNames = append(a.IgnoreNames, p...) }).PlaceHolder("PATTERN")
+	ignore("ignore.namespace", "Ignore a namespace. Can be a pattern such as test-*,", &a.IgnoreNamespaces)
+	ignore("ignore.name", "Ignore a node or a Service, such as shop/web. Can be a pattern such as shop/test-*,", &a.IgnoreNames)
+	cmd.Flag("allow", "YAML file with the values of these flags, by their names. Flags of the command line take precedence.").PlaceHolder("FILE").StringVar(&c.allow)
+	cmd.Action(func(given *kingpin.ParseContext) error { return c.readAllowances(cmd, given) })
 }
 
-// allow adds a flag that changes the allowances of the file.
-func allow[T any](c *checker, cmd *kingpin.CmdClause, name, help string, parse func(string) (T, error), change func(*check.Allowances, T)) *kingpin.FlagClause {
-	return addFlag(cmd, name, help, new(T), func(s string) (T, error) {
-		v, err := parse(s)
-		c.allowances = append(c.allowances, func(a *check.Allowances) { change(a, v) })
-		return v, err
-	})
-}
-
-func (c *checker) run(p program) error {
-	status, err := c.judge(p)
-	switch {
-	case err != nil:
-		return exitStatus{cmp.Or(c.status, cannotCheck), err}
-	case status != 0:
-		return exitStatus{status: status}
+// readAllowances sets the flags in the file of --allow, except those that the command line sets. Patterns of both count.
+func (c *checker) readAllowances(cmd *kingpin.CmdClause, given *kingpin.ParseContext) error {
+	if c.allow == "" {
+		return nil
+	}
+	values := map[string]any{}
+	text, err := os.ReadFile(c.allow)
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, &values)
+	}
+	for name, value := range values {
+		flag, ignores := cmd.GetFlag(name), strings.HasPrefix(name, "ignore.")
+		all, isList := value.([]any)
+		switch {
+		case flag == nil || !ignores && !strings.HasPrefix(name, "allow."):
+			err = cmp.Or(err, fmt.Errorf("%q is not the name of an allowance", name))
+		case !ignores && slices.ContainsFunc(given.Elements, func(x *kingpin.ParseElement) bool { return x.Clause == flag }):
+		case !isList:
+			err = cmp.Or(err, flag.Model().Value.Set(fmt.Sprint(value)))
+		}
+		for _, x := range all {
+			err = cmp.Or(err, flag.Model().Value.Set(fmt.Sprint(x)))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--allow=%s: %w", c.allow, err)
 	}
 	return nil
 }
 
-// judge returns the exit status, after it has printed the result.
-func (c *checker) judge(p program) (status int, err error) {
-	allowed, err := check.Load(c.allow)
-	if err != nil {
-		return 0, err //nolint:wrapcheck // the error contains the path
-	}
-	for _, change := range c.allowances {
-		change(&allowed)
-	}
+func (c *checker) run(p program) error {
 	ask := c.watch
 	switch {
 	case c.recording != "":
@@ -126,49 +127,16 @@ func (c *checker) judge(p program) (status int, err error) {
 		ask = c.ask
 	}
 	answer, err := ask(p)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = c.report(p, answer)
 	}
-	if c.cluster.namespace != "" {
-		excuseNodes(&answer.Coverage)
+	switch {
+	case err != nil:
+		return exitStatus{cmp.Or(c.status, cannotCheck), err}
+	case c.status != 0:
+		return exitStatus{status: c.status}
 	}
-	result := check.Judge(answer, c.between.from, c.between.to, &allowed)
-	if c.status == 0 && !result.Passed() {
-		c.status = flapped
-	}
-	return c.status, c.report(p, result)
-}
-
-// excuseNodes removes nodes and Leases from what is not watched, if kubeflap may not watch them. With --namespace, it needs
-// no permission for them. A gap has the reason of the first failure, and NotWatched has that of the last one, so one of both
-// is enough while the gap is ongoing.
-func excuseNodes(c *api.Coverage) {
-	isForbidden := func(reason string) bool { return reason == string(event.ReasonForbidden) }
-	for _, k := range []event.Kind{event.KindNode, event.KindLease} {
-		resource := k.String()
-		isExcused := slices.ContainsFunc(c.NotWatched, func(x api.NotWatched) bool { return x.Resource == resource && isForbidden(x.Reason) }) ||
-			slices.ContainsFunc(c.Gaps, func(g api.Gap) bool {
-				return g.To.IsZero() && isForbidden(g.Reason) && slices.Contains(g.Resources, resource)
-			})
-		c.NotWatched = slices.DeleteFunc(c.NotWatched, func(x api.NotWatched) bool { return isExcused && x.Resource == resource })
-		for i := range c.Gaps {
-			if g := &c.Gaps[i]; isForbidden(g.Reason) || isExcused && g.To.IsZero() {
-				g.Resources = slices.DeleteFunc(slices.Clone(g.Resources), func(x string) bool { return x == resource })
-			}
-		}
-	}
-}
-
-// wait waits for the duration of --for or until the command ends.
-func (c *checker) wait(ctx context.Context, p program) error {
-	if len(c.command) == 0 {
-		p.logger.Info("checking", "for", c.duration)
-		limit, stop := context.WithCancel(ctx)
-		defer context.AfterFunc(p.ctx, stop)()
-		wait(limit, c.duration)
-		return nil
-	}
-	return c.runCommand(p)
+	return nil
 }
 
 // runCommand runs the command until it ends, and keeps its status. The command writes directly to standard error: the queue
@@ -192,21 +160,39 @@ func (c *checker) runCommand(p program) error {
 	return nil
 }
 
-// watch watches a live cluster while the command runs, and returns what happened.
+// during runs the command, or waits for the duration of --for or an interrupt, and returns what happened meanwhile. The clock
+// of the source counts.
+func (c *checker) during(p program, read func() (*api.Answer, error)) (*api.Answer, error) {
+	before, err := read()
+	switch {
+	case err != nil:
+	case len(c.command) > 0:
+		err = c.runCommand(p)
+	default:
+		p.logger.Info("checking", "for", c.duration)
+		wait(p.ctx, c.duration)
+		c.between.to = before.AsOf.Add(c.duration) // the time after an interrupt is not watched
+	}
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(settleFor)
+	c.between.from = before.AsOf
+	return read()
+}
+
+// watch watches a live cluster.
 func (c *checker) watch(p program) (answer *api.Answer, err error) {
-	err = observe(p, c.cluster, *c.settings, listWithin, listWithin.String(), func(ctx context.Context, pipeline *pipeline) error {
-		c.between.from = time.Now()
-		if err := c.wait(ctx, p); err != nil {
-			return err
-		}
-		if c.between.to = time.Now(); c.duration > 0 {
-			c.between.to = c.between.from.Add(c.duration) // the time after an interrupt is not watched
-		}
-		wait(ctx, settleFor)
-		found := web.Answer([]web.Cluster{pipeline.cluster()}, &api.Query{})
-		answer = &found
-		return nil
+	err = observe(p, c.cluster, *c.settings, listWithin, listWithin.String(), func(_ context.Context, pipeline *pipeline) (err error) {
+		answer, err = c.during(p, func() (*api.Answer, error) {
+			found := web.Answer([]web.Cluster{pipeline.cluster()}, &api.Query{})
+			return &found, nil
+		})
+		return err
 	})
+	if c.cluster.namespace != "" { // nodes and Leases need no permission then
+		c.allowances.Optional = []string{event.KindNode.String(), event.KindLease.String()}
+	}
 	return answer, err
 }
 
@@ -220,47 +206,34 @@ func (c *checker) replay(p program) (*api.Answer, error) {
 	if answer.Coverage.Since.IsZero() {
 		return nil, fmt.Errorf("recording %s has no events", c.recording)
 	}
-	c.between = period{from: cmp.Or(c.between.from, answer.Coverage.Since.Time), to: cmp.Or(c.between.to, answer.AsOf)}
+	c.between.from = cmp.Or(c.between.from, answer.Coverage.Since.Time)
 	return &answer, nil
 }
 
-// ask asks a running kubeflap instance, whose clock counts.
+// ask asks a running kubeflap instance. An interrupted command still has to be judged.
 func (c *checker) ask(p program) (*api.Answer, error) {
+	reader := p
+	reader.ctx = context.WithoutCancel(p.ctx)
+	read := func() (*api.Answer, error) { return c.readIncidents(reader) }
 	if c.between.from.IsZero() {
-		before, err := c.readIncidents(p)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.wait(p.ctx, p); err != nil {
-			return nil, err
-		}
-		wait(p.ctx, settleFor)
-		p.ctx = context.WithoutCancel(p.ctx) // an interrupted command still has to be judged
-		if c.between.from = before.AsOf; c.duration > 0 {
-			c.between.to = before.AsOf.Add(c.duration)
-		}
+		return c.during(p, read)
 	}
-	answer, err := c.readIncidents(p)
-	if err != nil {
-		return nil, err
-	}
-	if c.between.to.IsZero() {
-		c.between.to = answer.AsOf
-	}
-	if c.between.to.Before(c.between.from) {
-		return nil, fmt.Errorf("--from is in the future: for %s, it is %s", c.sourceName, phrase.Moment(answer.AsOf))
-	}
-	return answer, nil
+	return read()
 }
 
-// report prints the result, and writes it to the files that the flags name.
-func (c *checker) report(p program, result *check.Result) (err error) {
+// report judges the period, prints the result, and writes it to the files that the flags name.
+func (c *checker) report(p program, answer *api.Answer) (err error) {
+	to := cmp.Or(c.between.to, answer.AsOf)
+	if to.Before(c.between.from) {
+		return fmt.Errorf("--from is in the future: for %s, it is %s", cmp.Or(c.sourceName, c.recording), phrase.Moment(answer.AsOf))
+	}
+	result := check.Judge(answer, c.between.from, to, &c.allowances)
+	if c.status == 0 && !result.Passed() {
+		c.status = flapped
+	}
 	text := result.Text()
 	if c.annotate {
 		text = result.GitHub() + text
-	}
-	if c.annotate && len(c.command) > 0 && !result.Passed() {
-		text = "\n" + text // an annotation must begin a line, and the output of the command may not end one
 	}
 	if c.junit != "" {
 		err = os.WriteFile(c.junit, []byte(result.JUnit()), 0o644) //nolint:gosec // like all reports of a test run

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/common/model"
-
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/check"
 	"github.com/kubeflap/kubeflap/exporter/clustertest"
@@ -19,10 +17,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-const (
-	second = model.Duration(time.Second)
-	long   = 1000 * second
-)
+const long = 1000 * time.Second
 
 // TestCheckOfStories judges a period of a simulated cluster.
 func TestCheckOfStories(t *testing.T) {
@@ -41,11 +36,11 @@ func TestCheckOfStories(t *testing.T) {
 		{"a Service is deleted with its pods, created, and its pods are deleted", "200 stop store/1\n205 delete-service store\n210 create-service store\n210 pod store 2 until 215\n250 evict store/1", 100, 400, check.Allowances{Planned: true}, "[] 1 0"},
 		{"many flaps before, and a recovery", "repeat 60 every 5\n    100 crash web/1 for 2\n400 crash web/1 for 20", 410, 450, check.Allowances{}, "[] 0 1"},
 		{"many flaps before, and one more", "repeat 60 every 5\n    100 crash web/1 for 2\n400 crash web/1 for 20", 399, 450, check.Allowances{}, "[shop/web: 61 ready addresses lost] 0 0"},
-		{"Services without a ready address after many others that keep one", crowded + "100 silent 1 until 200", 90, 400, check.Allowances{Node: long, Service: 5 * second}, "[shop/s48: no ready address for 67.1s] 0 0"},
-		{"a node flaps, and many Services lose an address each time", crowded + "repeat 4 every 150\n    100 silent 1 until 170", 90, 900, check.Allowances{Node: 60 * second, Service: long}, "[node-1: not Ready for 2m13s] 0 0"},
+		{"Services without a ready address after many others that keep one", crowded + "100 silent 1 until 200", 90, 400, check.Allowances{Node: long, Service: 5 * time.Second}, "[shop/s48: no ready address for 67.1s] 0 0"},
+		{"a node flaps, and many Services lose an address each time", crowded + "repeat 4 every 150\n    100 silent 1 until 170", 90, 900, check.Allowances{Node: time.Minute, Service: long}, "[node-1: not Ready for 2m13s] 0 0"},
 		{"Services that the incident does not list, while the others are ignored", crowded + "0 service s53 1\n0 service s54 1\n" + single + "100 silent 1 until 200", 90, 400, check.Allowances{Node: long, IgnoreNames: []string{"shop/s*"}}, "[65 more Services: no ready address for up to 74.1s] 0 0"},
 		{"nodes that the incident does not list, while the others are ignored", "start 130\n" + fleet(129), 90, 400, check.Allowances{Service: long, IgnoreNames: []string{"node-*"}}, "[29 more nodes: not Ready for up to 50.7s] 0 0"},
-		{"nodes that the incident does not list, while the others may be not Ready for so long", "start 130\n" + fleet(128) + "100 silent 129 until 290", 90, 400, check.Allowances{Service: long, Node: 60 * second}, "[node-1: not Ready for up to 2m50s] 0 0"},
+		{"nodes that the incident does not list, while the others may be not Ready for so long", "start 130\n" + fleet(128) + "100 silent 129 until 290", 90, 400, check.Allowances{Service: long, Node: time.Minute}, "[node-1: not Ready for up to 2m50s] 0 0"},
 		{"which may fail for so long", crowded + "100 silent 1 until 200", 90, 400, check.Allowances{Node: long, Service: long}, "[] 1 0"},
 	} {
 		answer := answerOf(x.story, x.to)

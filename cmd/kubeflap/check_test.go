@@ -38,7 +38,7 @@ func TestCheckFailsOnEachRecordedIncident(t *testing.T) {
 }
 
 func TestCheckAccepts(t *testing.T) {
-	file := write(t, filepath.Join(t.TempDir(), "allow.yaml"), "node: 12s\nignoreNamespaces: [sh*]\n")
+	file := write(t, filepath.Join(t.TempDir(), "allow.yaml"), "allow.node: 12s\nignore.namespace: [sh*]\n")
 	for name, x := range map[string]struct {
 		recording, args string
 		status          int
@@ -98,8 +98,7 @@ func TestCheckOfANamespaceNeedsNoPermissionForNodes(t *testing.T) {
 		c.Now = from.Add(time.Hour)
 		p.tick()
 		answer := web.Answer([]web.Cluster{p.cluster()}, &api.Query{})
-		excuseNodes(&answer.Coverage)
-		if blind := check.Judge(&answer, from, c.Now, &check.Allowances{}).Blind; blind != x.want {
+		if blind := check.Judge(&answer, from, c.Now, &check.Allowances{Optional: []string{"nodes", "leases"}}).Blind; blind != x.want {
 			t.Errorf("blind for %s without permission for %s, want %s", blind, x.name, x.want)
 		}
 	}
@@ -290,7 +289,7 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%s: status %d: %s%s", args, status, out, errOut)
 		}
 	}
-	for text, want := range map[string]string{"node: -1s": "not a valid duration", "node: 1": "not a valid duration", "nodes: 1": "nodes not found", "ignoreNames: ['[']": "[", "a: b: c": "yaml"} {
+	for text, want := range map[string]string{"allow.node: -1s": "negative", "allow.node: 1": "not a duration", "nodes: 1": "nodes", "junit: x": "junit", "ignore.name: ['[']": "[", "a: b: c": "yaml"} {
 		file := write(t, filepath.Join(t.TempDir(), "allow.yaml"), text)
 		if status, _, errOut := kubeflap(t, "check", recording, "--allow", file); status != 2 || !strings.Contains(errOut, want) || !strings.Contains(errOut, file) {
 			t.Errorf("%s: status %d: %s", text, status, errOut)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
@@ -61,7 +62,7 @@ func Judge(answer *api.Answer, from, to time.Time, a *Allowances) *Result {
 	slices.SortStableFunc(r.Unexpected, func(x, y Flap) int {
 		return cmp.Or(cmp.Compare(y.weight, x.weight), x.Start.Compare(y.Start))
 	})
-	r.findBlindness(answer)
+	r.findBlindness(answer, a.Optional)
 	return r
 }
 
@@ -103,26 +104,20 @@ func (p *period) judge() {
 			p.accepted = true
 			continue
 		}
-		down, complete := p.lasted(incident.TrackOutage, s.String(), p.Outages)
-		if !complete {
-			down = time.Duration(s.OutageTime)
-		}
-		p.judgeService(s.String(), s.Lost, s.Outages, down, "")
+		down, upTo := p.lasted(incident.TrackOutage, s.String(), p.Outages, time.Duration(s.OutageTime))
+		p.judgeService(s.String(), s.Lost, s.Outages, down, upTo)
 	}
 	whole := within(p.Start, p.End.Time, p.from, p.to)
 	if n := p.ServicesLeftOut; n > 0 && !slices.Contains(p.IgnoreNamespaces, everything) {
-		p.judgeService(phrase.Count(n, "more Service", "more Services"), others.Lost, others.Outages, min(time.Duration(others.OutageTime), whole), upTo)
+		p.judgeService(phrase.Count(n, "more Service", "more Services"), others.Lost, others.Outages, min(time.Duration(others.OutageTime), whole), "up to ")
 	}
 	if p.Scope.HasNodes() { // otherwise, the nodes only say where the pods ran
 		for _, node := range p.Nodes {
-			if unready, complete := p.lasted(incident.TrackNode, node, p.Turned); complete || unready > time.Duration(p.Node) {
-				p.judgeNode(node, p.ignores("", node), unready, "")
-			} else {
-				p.judgeNode(node, p.ignores("", node), whole, upTo)
-			}
+			unready, upTo := p.lasted(incident.TrackNode, node, p.Turned, whole)
+			p.judgeNode(node, p.ignores("", node), unready, upTo)
 		}
 		if n := p.NodesLeftOut; n > 0 {
-			p.judgeNode(phrase.Count(n, "more node", "more nodes"), slices.Contains(p.IgnoreNames, everything), whole, upTo)
+			p.judgeNode(phrase.Count(n, "more node", "more nodes"), slices.Contains(p.IgnoreNames, everything), whole, "up to ")
 		}
 	}
 	if p.worst == nil && !p.accepted && !p.ignores(p.Namespace, p.Subject) && !p.isCalm() {
@@ -133,9 +128,6 @@ func (p *period) judge() {
 // everything is the pattern that matches all names. It alone shows that what an incident does not list is ignored.
 const everything = "*"
 
-// upTo precedes a time that is only a limit, because the incident lists not all objects or spans.
-const upTo = "up to "
-
 // fails records an effect that is not accepted.
 func (p *period) fails(weight time.Duration, name, impact string) {
 	if p.worst == nil || weight > p.worst.weight {
@@ -144,10 +136,10 @@ func (p *period) fails(weight time.Duration, name, impact string) {
 }
 
 // judgeService judges the effect on a Service, or on those that the incident does not list.
-func (p *period) judgeService(name string, lost, outages int, down time.Duration, limit string) {
+func (p *period) judgeService(name string, lost, outages int, down time.Duration, upTo string) {
 	switch {
-	case outages > 0 && down > time.Duration(p.Service):
-		p.fails(down, name, "no ready address for "+limit+phrase.Duration(down))
+	case outages > 0 && down > p.Service:
+		p.fails(down, name, "no ready address for "+upTo+phrase.Duration(down))
 	case lost == 0 && outages == 0:
 	case p.isCalm() || p.Service > 0:
 		p.accepted = true
@@ -157,12 +149,12 @@ func (p *period) judgeService(name string, lost, outages int, down time.Duration
 }
 
 // judgeNode judges the effect on a node, or on those that the incident does not list.
-func (p *period) judgeNode(name string, ignored bool, unready time.Duration, limit string) {
+func (p *period) judgeNode(name string, ignored bool, unready time.Duration, upTo string) {
 	switch {
 	case p.isCalm() || ignored:
 		p.accepted = true
-	case unready > time.Duration(p.Node):
-		p.fails(unready, name, "not Ready for "+limit+phrase.Duration(unready))
+	case unready > p.Node:
+		p.fails(unready, name, "not Ready for "+upTo+phrase.Duration(unready))
 	case p.Node > 0:
 		p.accepted = true
 	default:
@@ -197,18 +189,21 @@ func (p *period) isTornDown(s *incident.Service) bool {
 	return p.Cause == cause.PodDeleted && s.Deleted && s.Outages == 1 && time.Duration(s.OutageTime) <= tornDownWithin
 }
 
-// lasted returns how long an object was in the given state in the period. The result complete is set if the timeline has all
-// spans of this state. The incident counts their number.
-func (p *period) lasted(lane incident.Track, name string, number int) (d time.Duration, complete bool) {
+// lasted returns how long an object was in the given state in the period. The incident counts the spans of all objects in this
+// state. If the timeline lacks some, the result is the given limit, after "up to".
+func (p *period) lasted(lane incident.Track, name string, spans int, limit time.Duration) (d time.Duration, upTo string) {
 	for _, s := range p.Timeline {
 		if s.Track != lane {
 			continue
 		}
-		if number--; s.Name == name {
+		if spans--; s.Name == name {
 			d += within(s.Start, s.End.Time, p.from, p.to)
 		}
 	}
-	return d, number <= 0
+	if spans > 0 {
+		return limit, "up to "
+	}
+	return d, ""
 }
 
 // within returns the part of a span between two times. A span without an end lasts.
@@ -221,7 +216,7 @@ func within(start, end, from, to time.Time) time.Duration {
 
 // findBlindness adds up the time for which each resource was not watched. Nothing was watched before the coverage begins,
 // and after the time of the answer.
-func (r *Result) findBlindness(answer *api.Answer) {
+func (r *Result) findBlindness(answer *api.Answer, optional []string) {
 	c, from, to := &answer.Coverage, r.From, r.To
 	if from = incident.Later(from, cmp.Or(c.Since.Time, to)); to.After(answer.AsOf) {
 		to = answer.AsOf
@@ -229,12 +224,9 @@ func (r *Result) findBlindness(answer *api.Answer) {
 	outside, blind := r.To.Sub(r.From)-max(to.Sub(from), 0), map[string]time.Duration{"all resources": 0}
 	for _, g := range c.Gaps {
 		for _, resource := range g.Resources {
-			blind[resource+api.InCluster(g.Cluster)] += within(g.From, g.To.Time, from, to)
-		}
-	}
-	for _, x := range c.NotWatched {
-		if resource := x.Resource + api.InCluster(x.Cluster); blind[resource] == 0 {
-			blind[resource] = within(cmp.Or(x.Since.Time, from), time.Time{}, from, to)
+			if !slices.Contains(optional, resource) || !isForbidden(&g, resource, c.NotWatched) {
+				blind[resource+api.InCluster(g.Cluster)] += within(g.From, g.To.Time, from, to)
+			}
 		}
 	}
 	for resource, d := range blind {
@@ -242,4 +234,13 @@ func (r *Result) findBlindness(answer *api.Answer) {
 			r.Blind, r.BlindTo = d, resource
 		}
 	}
+}
+
+// isForbidden reports whether a resource was not watched in a gap because of a missing permission. A gap has the reason of
+// the first failure. While it is ongoing, NotWatched has the reason of the last one.
+func isForbidden(g *api.Gap, resource string, now []api.NotWatched) bool {
+	const forbidden = string(event.ReasonForbidden)
+	return g.Reason == forbidden || g.To.IsZero() && slices.ContainsFunc(now, func(x api.NotWatched) bool {
+		return x.Resource == resource && x.Reason == forbidden
+	})
 }

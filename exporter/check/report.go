@@ -107,13 +107,14 @@ func (r *Result) JUnit() string {
 	return xml.Header + text.String()
 }
 
-// GitHub returns annotations for a workflow of GitHub Actions, one for each failure.
+// GitHub returns annotations for a workflow of GitHub Actions, one for each failure. Each begins a line, even if the output of
+// a command before it ends without a line break.
 func (r *Result) GitHub() (all string) {
 	text := strings.NewReplacer("%", "%25", "\n", "%0A", "\r", "%0D")
 	property := strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C")
 	for _, x := range r.tests() {
 		if x.Failure != nil {
-			all += fmt.Sprintf("::error title=%s::%s\n", property.Replace(x.Failure.Message), text.Replace(x.Failure.Data))
+			all += fmt.Sprintf("\n::error title=%s::%s\n", property.Replace(x.Failure.Message), text.Replace(x.Failure.Data))
 		}
 	}
 	return all
