@@ -103,7 +103,8 @@ func findEarlier(ctx context.Context, dir string, watched scope) (*earlier, erro
 }
 
 // firstToResume returns the segment with which the replay begins. The argument newest is the head of the last segment. If
-// the clock was set back, the replay begins later, because its time cannot go back.
+// the clock was set back, the replay begins later, because its time cannot go back. It also begins after a long hole, for
+// example because the clock was behind, because nothing goes on after that.
 func firstToResume(segments []flightrecorder.Segment, newest head, end time.Time) flightrecorder.Segment {
 	from := end.Add(-resumeFrom)
 	for _, x := range newest.Incidents.Ongoing {
@@ -121,7 +122,8 @@ func firstToResume(segments []flightrecorder.Segment, newest head, end time.Time
 		if errors.Is(err, recording.ErrEmpty) || errors.Is(err, recording.ErrCutShort) {
 			continue // its process was killed before it recorded anything
 		}
-		if !first.Begins.After(from) || s.Begins.After(first.Begins) || size > maxResumedSize || err != nil || !h.matches(newest.scope) {
+		hole := first.Begins.Sub(s.Begins) > flightrecorder.SegmentAge+maxAway
+		if !first.Begins.After(from) || s.Begins.After(first.Begins) || hole || size > maxResumedSize || err != nil || !h.matches(newest.scope) {
 			break
 		}
 		first = s

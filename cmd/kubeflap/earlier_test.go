@@ -139,6 +139,18 @@ func TestTheReplayBeginsAfterTheClockWasSetBack(t *testing.T) {
 	}
 }
 
+// TestTheReplayBeginsAfterTheClockWasBehind records a segment while the clock is a day behind, for example because the machine
+// has just started. The replay begins when it was set right, with the incidents that were ongoing then.
+func TestTheReplayBeginsAfterTheClockWasBehind(t *testing.T) {
+	dir, right := memoryDir(t), storyBegin.Add(90*time.Minute)
+	recordSegment(t, dir, storyBegin, head{})
+	recordSegment(t, dir, storyBegin.Add(-24*time.Hour), head{})
+	recordSegment(t, dir, right, head{})
+	if found, err := findEarlier(t.Context(), dir, scope{}); err != nil || !found.begins.Equal(right) {
+		t.Errorf("begins %s, want %s: %v", found.begins, right, err)
+	}
+}
+
 // watcherOf returns a watcher of the cluster with this API server.
 func watcherOf(t *testing.T, server string) *watch.Watcher {
 	t.Helper()

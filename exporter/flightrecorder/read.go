@@ -52,7 +52,7 @@ func Read(ctx context.Context, dir string, from, to time.Time) (eventSeq, error)
 // may contain the start of the period. If the clock was set back, other segments may contain it, too.
 func inPeriod(all []Segment, from, to time.Time) (some []Segment) {
 	for i, s := range all {
-		end := s.Begins.Add(segmentAge)
+		end := s.Begins.Add(SegmentAge)
 		if i+1 < len(all) && all[i+1].Begins.After(s.Begins) && all[i+1].Begins.Before(end) {
 			end = all[i+1].Begins
 		}

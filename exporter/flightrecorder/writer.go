@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// segmentAge and segmentShare are the maximum age and size of a segment. A share of n means 1/n of the directory's
+	// SegmentAge and segmentShare are the maximum age and size of a segment. A share of n means 1/n of the directory's
 	// size limit. A reader must read a segment from its beginning, so segments are short. Reading two hours of
 	// heartbeats of 1,000 nodes takes a second.
-	segmentAge   = 2 * time.Hour
+	SegmentAge   = 2 * time.Hour
 	segmentShare = 4
 	// clockSlack is the largest backward step of the clock that is ignored. After such a step, events are only slightly
 	// out of order.
@@ -114,7 +114,7 @@ func (w *writer) write(ctx context.Context, ev event.Event) error {
 }
 
 func (w *writer) isDue(seen time.Time) bool {
-	return seen.Before(w.newest.Add(-clockSlack)) || seen.Sub(w.state.segment.Begins) >= segmentAge ||
+	return seen.Before(w.newest.Add(-clockSlack)) || seen.Sub(w.state.segment.Begins) >= SegmentAge ||
 		w.size >= w.recorder.settings.Size/segmentShare && w.size >= 2*w.lists
 }
 
