@@ -39,9 +39,6 @@ type message struct {
 	firing, resolved []model.LabelSet
 }
 
-// atWork is a time during working hours.
-var atWork = time.Date(2000, 1, 3, 10, 0, 0, 0, time.UTC)
-
 // example loads the shipped Alertmanager configuration.
 func example(t *testing.T) *config.Config {
 	t.Helper()
@@ -50,12 +47,10 @@ func example(t *testing.T) *config.Config {
 }
 
 // notified returns the notifications that Alertmanager sends for the given alerts. It runs Alertmanager's own code for
-// routing, grouping, time intervals, inhibition and repetition, with other receivers. It runs in a synctest bubble,
-// whose clock starts in the year 2000.
-func notified(t *testing.T, conf *config.Config, since time.Time, moments []moment) (sent []message) {
+// routing, grouping, inhibition and repetition, with other receivers. It runs in a synctest bubble.
+func notified(t *testing.T, conf *config.Config, moments []moment) (sent []message) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(since))
 		start := time.Now()
 		var mu sync.Mutex
 		alerts, stop := startAlertmanager(t, conf, func(receiver string, all []*alert.Alert) {
@@ -130,14 +125,10 @@ func startAlertmanager(t *testing.T, conf *config.Config, sent func(receiver str
 		resolved := r.Name == "chat" && r.SlackConfigs[0].SendResolved() || r.Name == "pager" && r.WebhookConfigs[0].SendResolved()
 		receivers[r.Name] = []notify.Integration{notify.NewIntegration(receiver{r.Name, sent}, sendsResolved(resolved), r.Name, 0, r.Name)}
 	}
-	intervals := map[string][]timeinterval.TimeInterval{}
-	for _, x := range conf.TimeIntervals {
-		intervals[x.Name] = x.TimeIntervals
-	}
 	inhibitor := inhibit.NewInhibitor(alerts, conf.InhibitRules, log, events)
 	groups, routes := marker.NewGroupMarker(), dispatch.NewRoute(conf.Route, nil)
 	pipeline := notify.NewPipelineBuilder(registry, flags, events).New(receivers, func() time.Duration { return 0 }, inhibitor, silencer,
-		timeinterval.NewIntervener(intervals), groups, notifications, nil)
+		timeinterval.NewIntervener(nil), groups, notifications, nil)
 	tmpl := try(template.New())(t)
 	dispatcher := dispatch.NewDispatcher(alerts, routes, pipeline, groups, func(d time.Duration) time.Duration { return max(d, notify.MinTimeout) },
 		30*time.Second, nil, log, events, dispatch.NewDispatcherMetrics(false, registry, flags), tmpl)

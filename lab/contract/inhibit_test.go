@@ -98,7 +98,7 @@ func TestInhibitionOfTheExample(t *testing.T) {
 // sends sends the alerts of the case to Alertmanager. The returned function reports whether Alertmanager has sent a
 // notification for an alert.
 func (x inhibition) sends(t *testing.T, conf *config.Config) func(model.LabelSet) bool {
-	sent := notified(t, conf, atWork, []moment{momentOf(x.source, x.inhibited, x.kept)})
+	sent := notified(t, conf, []moment{momentOf(x.source, x.inhibited, x.kept)})
 	return func(set model.LabelSet) bool {
 		return slices.ContainsFunc(sent, func(m message) bool { return slices.ContainsFunc(m.firing, set.Equal) })
 	}
@@ -119,7 +119,7 @@ func TestAStormIsAFewMessages(t *testing.T) {
 	for _, node := range []string{"node-1", "node-2", "node-3"} {
 		storm = append(storm, firing("KubeflapNodeLost", "warning", "nodes", "node", node), firing("KubeflapNodeFlapping", "warning", "nodes", "node", node))
 	}
-	sent := notified(t, example(t), atWork, []moment{momentOf(storm...)})
+	sent := notified(t, example(t), []moment{momentOf(storm...)})
 	alerts, messages := map[string]int{}, 0
 	for _, m := range sent {
 		messages += min(1, len(m.firing))

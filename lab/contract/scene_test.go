@@ -291,7 +291,7 @@ func (x *scene) checkNotifications(t *testing.T, s *server) {
 	if len(names) > 3*x.faults {
 		t.Errorf("%d alerts fire for one fault: %v", len(names), names)
 	}
-	for _, m := range notified(t, example(t), atWork, s.moments) {
+	for _, m := range notified(t, example(t), s.moments) {
 		if slices.ContainsFunc(m.firing, func(l model.LabelSet) bool { return !known[l.Fingerprint()] }) {
 			news++
 		}
