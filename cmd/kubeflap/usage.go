@@ -10,8 +10,12 @@ import (
 )
 
 // likeKubectl rewrites arguments that kubectl accepts but kingpin does not. It changes "--context prod watch" to "watch
-// --context prod". It changes "-o=json" and "-ojson" to "-o json".
+// --context prod". It changes "-o=json" and "-ojson" to "-o json". It changes "help watch" to "watch --help", because
+// kingpin's help does not fail for an unknown command.
 func likeKubectl(app *kingpin.Application, args []string) []string {
+	if len(args) > 1 && args[0] == "help" {
+		return append(slices.Clone(args[1:]), "--help")
+	}
 	var all []string
 	for i, arg := range args {
 		if arg == "--" { // what follows is another command
