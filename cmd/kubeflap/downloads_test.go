@@ -103,7 +103,7 @@ func TestDownloadOfARecording(t *testing.T) {
 		"?from=2030-01-01T00:00:00Z&to=2e9":  {400, "parameter to: "},
 		"?from=2025-01-01T00:00:00Z&to=1736": {400, `parameter "to" is before "from"`},
 		"?from=2199-01-01T00:00:00Z":         {400, `parameter "from" is in the future: it is now 2`},
-		"?from=1&to=2":                       {404, "nothing was recorded in this period: from 1970-01-01T00:00:01Z to 1970-01-01T00:00:02Z"},
+		"?from=1&to=2":                       {404, "nothing was recorded from 1970-01-01T00:00:01Z until 1970-01-01T00:00:02Z"},
 	} {
 		response, text, err := reader.ask(t, http.MethodGet, "http://"+address+"/api/v1/recording"+query)
 		if err != nil || response.StatusCode != want.status || !strings.Contains(text, want.text) {

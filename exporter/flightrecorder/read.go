@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNothing is returned if a directory contains no events of the requested period.
-var ErrNothing = errors.New("nothing was recorded in this period")
+var ErrNothing = errors.New("nothing was recorded")
 
 // Read returns the recorded events of a period. They begin with lists that contain the state of all objects at the
 // start of the period. If the recording starts later, the lists contain the state at the start of the recording. Read
@@ -43,7 +43,11 @@ func Read(ctx context.Context, dir string, from, to time.Time) (eventSeq, error)
 	case n == 0 && damage != nil:
 		return nil, damage
 	case n == 0, n == 1 && (p.first.next.IsZero() || p.first.next.After(to)):
-		return nil, fmt.Errorf("%w: from %s to %s", ErrNothing, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
+		until := "until " + to.UTC().Format(time.RFC3339)
+		if !from.IsZero() {
+			until = "from " + from.UTC().Format(time.RFC3339) + " " + until
+		}
+		return nil, fmt.Errorf("%w %s", ErrNothing, until)
 	}
 	return p.events, nil
 }
