@@ -186,6 +186,10 @@ func TestAnnotations(t *testing.T) {
 		if !strings.Contains(a["description"], "$externalLabels.cluster") {
 			t.Errorf("%s: the description does not contain the cluster", r.Alert)
 		}
+		// The chart omits an annotation if its link is not set.
+		if strings.Contains(a["description"], "_url") {
+			t.Errorf("%s: the description refers to an annotation that can be missing", r.Alert)
+		}
 		asked := len(queries(t, r))
 		// The warning of the same name may share the text.
 		if names := critical && r.Alert != "KubeflapDown"; names && asked != 1 || asked > 1 || asked == 1 != strings.Contains(a["description"], verdictLink) {
