@@ -136,6 +136,10 @@ func TestFiltersOfTheURL(t *testing.T) {
 		if inAPI, shown := strings.Count(body, `"duration_seconds": `), onPage(page); inAPI != want || shown != want {
 			t.Errorf("%s: %d incidents in the API, %d on the page, want %d", query, inAPI, shown, want)
 		}
+		filters := len(regexp.MustCompile(`[?&](\w{3,}|to)=[^&]`).FindAllString(query, -1)) // the ID is no filter
+		if shown := strings.Count(page, `<span class="active">`); shown != filters {
+			t.Errorf("%s: the page names %d filters, want %d", query, shown, filters)
+		}
 	}
 }
 

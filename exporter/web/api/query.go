@@ -46,10 +46,10 @@ func ParseQuery(raw string) (q Query, err error) {
 // IsEmpty reports whether the query selects all incidents.
 func (q *Query) IsEmpty() bool { return len(q.values) == 0 }
 
-// Active returns a description of each active filter, except state and verdict.
+// Active returns a description of each active filter.
 func (q *Query) Active() (all []string) {
 	times := map[string]time.Time{"at": q.At, "from": q.From, "to": q.To}
-	for _, name := range []string{"cluster", "namespace", "service", "node", "cause", "subject", "at", "from", "to"} {
+	for _, name := range []string{"cluster", "namespace", "service", "node", "state", "verdict", "cause", "subject", "at", "from", "to"} {
 		value := q.values.Get(name)
 		if t := times[name]; !t.IsZero() {
 			value = t.Format(time.DateTime)
