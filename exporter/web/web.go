@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"net/url"
 
 	"github.com/prometheus/common/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
@@ -39,7 +40,7 @@ type Pages struct {
 
 // Handler returns a handler for all pages. It returns an error if the handler's metrics cannot be registered.
 func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
-	landing, err := landingPage()
+	landing, err := landingPage(pages.Clusters)
 	if err != nil {
 		return nil, err
 	}
@@ -72,20 +73,28 @@ func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	return withHeaders(mux), nil
 }
 
-func landingPage() (http.Handler, error) {
+func landingPage(clusters []Cluster) (http.Handler, error) {
+	links := []toolkit.LandingLinks{
+		{Address: "/flaps", Text: "Incidents", Description: "what lost readiness, why, and what to do"},
+		{Address: "/api/v1/incidents", Text: "Incidents as JSON", Description: "incidents for programs"},
+	}
+	for _, c := range clusters {
+		advice := toolkit.LandingLinks{Address: api.AdvicePath, Text: "Advice as JSON", Description: "the report of kubeflap advise"}
+		if c.Name != "" {
+			name := url.QueryEscape(c.Name) // the library does not escape
+			advice.Address, advice.Description = advice.Address+"?cluster="+name, advice.Description+" on "+name
+		}
+		links = append(links, advice)
+	}
 	page, err := toolkit.NewLandingPage(toolkit.LandingConfig{
 		Name:        "kubeflap",
 		Description: "Counts every readiness change in a Kubernetes cluster, however brief",
 		Version:     version.Info(),
 		Profiling:   "false",
-		Links: []toolkit.LandingLinks{
-			{Address: "/flaps", Text: "Incidents", Description: "what lost readiness, why, and what to do"},
-			{Address: "/api/v1/incidents", Text: "Incidents as JSON", Description: "incidents for programs"},
-			{Address: api.AdvicePath, Text: "Advice as JSON", Description: "the report of kubeflap advise"},
-			{Address: "/metrics", Text: "Metrics", Description: "metrics for Prometheus"},
-			{Address: "/-/healthy", Text: "Healthy", Description: "the process is alive"},
-			{Address: "/-/ready", Text: "Ready", Description: "all watches have synced and work"},
-		},
+		Links: append(links,
+			toolkit.LandingLinks{Address: "/metrics", Text: "Metrics", Description: "metrics for Prometheus"},
+			toolkit.LandingLinks{Address: "/-/healthy", Text: "Healthy", Description: "the process is alive"},
+			toolkit.LandingLinks{Address: "/-/ready", Text: "Ready", Description: "all watches have synced and work"}),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("render the landing page: %w", err)

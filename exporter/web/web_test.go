@@ -1,15 +1,18 @@
 package web
 
 import (
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -79,6 +82,29 @@ func TestPages(t *testing.T) {
 				t.Errorf("status %d, want %d, with %q in:\n%s", response.StatusCode, c.status, c.says, body)
 			}
 		})
+	}
+}
+
+// TestLinksOfTheLandingPage follows the links. The library does not escape them, and a recording can have any name.
+func TestLinksOfTheLandingPage(t *testing.T) {
+	for _, names := range [][]string{{""}, {"one", "<b>two & three</b>"}} {
+		var clusters []Cluster
+		for _, name := range names {
+			c := clusterOf(name, lostNode("web"), at(60))
+			c.Advice = func() (report.Report, error) { return report.Report{}, nil }
+			clusters = append(clusters, c)
+		}
+		s := serverOf(t, clusters...)
+		_, page := get(t, s, "/", nil)
+		links := regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(page, -1)
+		if len(links) != 5+len(names) || strings.Contains(page, "<b>") {
+			t.Errorf("%q: %d links, want %d:\n%s", names, len(links), 5+len(names), page)
+		}
+		for _, link := range links {
+			if response, answer := get(t, s, html.UnescapeString(link[1]), nil); response.StatusCode != http.StatusOK {
+				t.Errorf("%q: %s is answered with %s", names, link[1], answer)
+			}
+		}
 	}
 }
 
