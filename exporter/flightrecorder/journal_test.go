@@ -228,8 +228,9 @@ func TestAddNeverWaits(t *testing.T) {
 
 // TestAJournalThatHangsDoesNotDelayTheEnd stops a journal that hangs: it tells of a failure, and nobody reads that.
 func TestAJournalThatHangsDoesNotDelayTheEnd(t *testing.T) {
+	dir := t.TempDir() // not in the bubble: the journal still writes when the inner test has ended
 	synctest.Test(t, func(t *testing.T) {
-		blocked := filepath.Join(t.TempDir(), "data")
+		blocked := filepath.Join(dir, "data")
 		if err := os.WriteFile(blocked, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
