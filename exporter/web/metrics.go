@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
@@ -11,6 +12,10 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
+
+// scrapeWithin is the time that a client has to read /metrics. Prometheus gives up after 10 s, unless it is told otherwise.
+// Clients that do not read hold their places until then.
+const scrapeWithin = 15 * time.Second
 
 // metricsHandler serves /metrics.
 //
@@ -26,6 +31,7 @@ func metricsHandler(page *metrics.Page, logger *slog.Logger) (http.Handler, erro
 
 func scrapeHandler(page *metrics.Page, logger *slog.Logger) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(scrapeWithin)) // this only fails without a connection
 		scrape, err := page.Scrape()
 		if err != nil {
 			logger.Error("cannot gather the metrics", "err", err)
