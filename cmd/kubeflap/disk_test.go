@@ -225,7 +225,8 @@ func mounted(t *testing.T, c *churning, options string) (p *recordingProcess, re
 	p = startRecording(t, c, dir, nil, mount...)
 	p.dir = fmt.Sprintf("/proc/%d/root%s", p.cmd.Process.Pid, dir)
 	return p, func(options string) {
-		args := append(slices.Clone(enter), "--target", fmt.Sprint(p.cmd.Process.Pid), "mount", "-o", "remount,"+options, dir)
+		// With the type and the source, mount does not repeat the earlier options, which a user namespace may refuse.
+		args := append(slices.Clone(enter), "--target", fmt.Sprint(p.cmd.Process.Pid), "mount", "-t", "tmpfs", "-o", "remount,"+options, "tmpfs", dir)
 		if text, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("mount again: %v, %s", err, text)
 		}
