@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,7 +81,10 @@ func (c *checker) addAllowances(cmd *kingpin.CmdClause) {
 			return &d, err
 		}).PlaceHolder("DURATION")
 	ignore := func(name, help string, into *[]string) {
-		addFlag(cmd, name, help+" and can be repeated.", into, func(s string) ([]string, error) { return append(*into, s), check.ParsePattern(s) }).PlaceHolder("PATTERN")
+		addFlag(cmd, name, help+" and can be repeated.", into, func(s string) ([]string, error) {
+			_, err := path.Match(s, "")
+			return append(*into, s), err //nolint:wrapcheck // the flag's name is added
+		}).PlaceHolder("PATTERN")
 	}
 	ignore("ignore.namespace", "Ignore a namespace. Can be a pattern such as test-*,", &a.IgnoreNamespaces)
 	ignore("ignore.name", "Ignore a node or a Service, such as shop/web. Can be a pattern such as shop/test-*,", &a.IgnoreNames)
@@ -88,7 +92,7 @@ func (c *checker) addAllowances(cmd *kingpin.CmdClause) {
 	cmd.Action(func(given *kingpin.ParseContext) error { return c.readAllowances(cmd, given) })
 }
 
-// readAllowances sets the flags in the file of --allow, except those that the command line sets. Patterns of both count.
+// readAllowances sets the flags in the file of --allow, except those that the command line sets.
 func (c *checker) readAllowances(cmd *kingpin.CmdClause, given *kingpin.ParseContext) error {
 	if c.allow == "" {
 		return nil
@@ -99,17 +103,18 @@ func (c *checker) readAllowances(cmd *kingpin.CmdClause, given *kingpin.ParseCon
 		err = yaml.UnmarshalStrict(text, &values)
 	}
 	for name, value := range values {
-		flag, ignores := cmd.GetFlag(name), strings.HasPrefix(name, "ignore.")
+		flag := cmd.GetFlag(name)
 		all, isList := value.([]any)
-		switch {
-		case flag == nil || !ignores && !strings.HasPrefix(name, "allow."):
-			err = cmp.Or(err, fmt.Errorf("%q is not the name of an allowance", name))
-		case !ignores && slices.ContainsFunc(given.Elements, func(x *kingpin.ParseElement) bool { return x.Clause == flag }):
-		case !isList:
-			err = cmp.Or(err, flag.Model().Value.Set(fmt.Sprint(value)))
+		if !isList {
+			all = []any{value}
 		}
 		for _, x := range all {
-			err = cmp.Or(err, flag.Model().Value.Set(fmt.Sprint(x)))
+			switch {
+			case !strings.HasPrefix(name, "allow.") && !strings.HasPrefix(name, "ignore.") || flag == nil:
+				err = fmt.Errorf("%q is not the name of an allowance", name)
+			case !slices.ContainsFunc(given.Elements, func(x *kingpin.ParseElement) bool { return x.Clause == flag }):
+				err = cmp.Or(err, flag.Model().Value.Set(fmt.Sprint(x)))
+			}
 		}
 	}
 	if err != nil {
@@ -130,13 +135,13 @@ func (c *checker) run(p program) error {
 	if err == nil {
 		err = c.report(p, answer)
 	}
-	switch {
-	case err != nil:
-		return exitStatus{cmp.Or(c.status, cannotCheck), err}
-	case c.status != 0:
-		return exitStatus{status: c.status}
+	if err != nil {
+		c.status = cmp.Or(c.status, cannotCheck)
 	}
-	return nil
+	if c.status == 0 {
+		return nil
+	}
+	return exitStatus{c.status, err}
 }
 
 // runCommand runs the command until it ends, and keeps its status. The command writes directly to standard error: the queue
@@ -160,74 +165,73 @@ func (c *checker) runCommand(p program) error {
 	return nil
 }
 
-// during runs the command, or waits for the duration of --for or an interrupt, and returns what happened meanwhile. The clock
-// of the source counts.
-func (c *checker) during(p program, read func() (*api.Answer, error)) (*api.Answer, error) {
-	before, err := read()
-	switch {
-	case err != nil:
-	case len(c.command) > 0:
-		err = c.runCommand(p)
-	default:
+// during runs the command, or waits for the duration of --for or an interrupt. The period begins now by the clock of the
+// source.
+func (c *checker) during(p program, now time.Time) error {
+	c.between.from = now
+	if len(c.command) > 0 {
+		if err := c.runCommand(p); err != nil {
+			return err
+		}
+	} else {
 		p.logger.Info("checking", "for", c.duration)
 		wait(p.ctx, c.duration)
-		c.between.to = before.AsOf.Add(c.duration) // the time after an interrupt is not watched
-	}
-	if err != nil {
-		return nil, err
+		c.between.to = now.Add(c.duration) // the time after an interrupt is not watched
 	}
 	time.Sleep(settleFor)
-	c.between.from = before.AsOf
-	return read()
+	return nil
 }
 
 // watch watches a live cluster.
-func (c *checker) watch(p program) (answer *api.Answer, err error) {
-	err = observe(p, c.cluster, *c.settings, listWithin, listWithin.String(), func(_ context.Context, pipeline *pipeline) (err error) {
-		answer, err = c.during(p, func() (*api.Answer, error) {
-			found := web.Answer([]web.Cluster{pipeline.cluster()}, &api.Query{})
-			return &found, nil
-		})
-		return err
+func (c *checker) watch(p program) (*api.Answer, error) {
+	var watched *pipeline
+	err := observe(p, c.cluster, *c.settings, listWithin, listWithin.String(), func(_ context.Context, pipeline *pipeline) error {
+		watched = pipeline
+		return c.during(p, time.Now())
 	})
+	if err != nil {
+		return nil, err
+	}
 	if c.cluster.namespace != "" { // nodes and Leases need no permission then
 		c.allowances.Optional = []string{event.KindNode.String(), event.KindLease.String()}
 	}
-	return answer, err
+	watched.finish() // a loss may still wait for its cause
+	answer := web.Answer([]web.Cluster{watched.cluster()}, &api.Query{})
+	return &answer, nil
 }
 
 // replay reads a recording.
 func (c *checker) replay(p program) (*api.Answer, error) {
-	r, err := replayAtOnce(p, *c.settings, c.between, c.recording)
-	if err != nil {
-		return nil, err
+	answer, _, err := c.instance.replay(p, *c.settings, &api.Query{})
+	if err == nil && answer.Coverage.Since.IsZero() {
+		err = fmt.Errorf("%s ends before all resources were listed", c.sourceName)
 	}
-	answer := web.Answer(r.clusters(), &api.Query{})
-	if answer.Coverage.Since.IsZero() {
-		return nil, fmt.Errorf("recording %s has no events", c.recording)
-	}
-	c.between.from = cmp.Or(c.between.from, answer.Coverage.Since.Time)
-	return &answer, nil
+	return answer, err
 }
 
-// ask asks a running kubeflap instance. An interrupted command still has to be judged.
+// ask asks a running kubeflap instance.
 func (c *checker) ask(p program) (*api.Answer, error) {
-	reader := p
-	reader.ctx = context.WithoutCancel(p.ctx)
-	read := func() (*api.Answer, error) { return c.readIncidents(reader) }
+	interrupted := p
+	p.ctx = context.WithoutCancel(p.ctx) // an interrupted command still has to be judged
 	if c.between.from.IsZero() {
-		return c.during(p, read)
+		before, err := c.readIncidents(p)
+		if err == nil {
+			err = c.during(interrupted, before.AsOf)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	return read()
+	return c.readIncidents(p)
 }
 
 // report judges the period, prints the result, and writes it to the files that the flags name.
 func (c *checker) report(p program, answer *api.Answer) (err error) {
-	to := cmp.Or(c.between.to, answer.AsOf)
-	if to.Before(c.between.from) {
-		return fmt.Errorf("--from is in the future: for %s, it is %s", cmp.Or(c.sourceName, c.recording), phrase.Moment(answer.AsOf))
+	from, to := cmp.Or(c.between.from, answer.Coverage.Since.Time), cmp.Or(c.between.to, answer.AsOf)
+	if to.Before(from) {
+		return fmt.Errorf("--from is in the future: for %s, it is %s", c.sourceName, phrase.Moment(answer.AsOf))
 	}
-	result := check.Judge(answer, c.between.from, to, &c.allowances)
+	result := check.Judge(answer, from, to, &c.allowances)
 	if c.status == 0 && !result.Passed() {
 		c.status = flapped
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -75,28 +73,17 @@ func (a *incidentLister) printIncidents(p program) error {
 	}
 	read := a.readIncidents
 	if a.file != "" {
-		read = func(p program) (*api.Answer, error) { return a.replay(p, &q) }
+		a.recording = a.file
+		read = func(p program) (answer *api.Answer, err error) {
+			answer, a.header, err = a.replay(p, defaultSettings(), &q)
+			return answer, err
+		}
 	}
 	answer, failure := read(p)
 	if answer == nil || answer.AsOf.IsZero() {
 		return failure
 	}
 	return errors.Join(a.print(p, answer, &q), failure)
-}
-
-// replay replays the recording without waiting and returns the API document at its end. For a damaged recording, it
-// returns both the document and an error.
-func (a *incidentLister) replay(p program, q *api.Query) (*api.Answer, error) {
-	r, failure := replayAtOnce(p, defaultSettings(), a.between, a.file)
-	if r == nil {
-		return nil, failure
-	}
-	a.sourceName, a.header = "recording "+filepath.Base(a.file), r.recordings[0].header
-	answer := web.Answer(r.clusters(), q)
-	if answer.AsOf.IsZero() {
-		failure = cmp.Or(failure, fmt.Errorf("recording %s has no events", a.file))
-	}
-	return &answer, failure
 }
 
 func (a *incidentLister) print(p program, answer *api.Answer, q *api.Query) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +18,10 @@ import (
 	"github.com/prometheus/common/config"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/watch"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
+	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -128,6 +132,21 @@ func (i *instance) readThroughAPIServer(p program, path string) (text []byte, er
 		return nil, fmt.Errorf("context %s, server %s: %w", config.Context, config.Host, err)
 	}
 	return text, nil
+}
+
+// replay replays the recording without waiting, and returns the API document at its end and the recording's header. For a
+// damaged recording, it returns both the document and an error.
+func (i *instance) replay(p program, s settings, q *api.Query) (*api.Answer, recording.Header, error) {
+	r, failure := replayAtOnce(p, s, i.between, i.recording)
+	if r == nil {
+		return nil, recording.Header{}, failure
+	}
+	i.sourceName = "recording " + filepath.Base(i.recording)
+	answer := web.Answer(r.clusters(), q)
+	if answer.AsOf.IsZero() {
+		failure = cmp.Or(failure, fmt.Errorf("recording %s has no events", i.recording))
+	}
+	return &answer, r.recordings[0].header, failure
 }
 
 // addURLFlags adds the flags for a running kubeflap at a URL, with the help texts of --url and --url.cluster.

@@ -3,7 +3,9 @@ package check
 
 import (
 	"cmp"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -13,6 +15,36 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
+
+// Allowances are the flaps that a check accepts.
+type Allowances struct {
+	// Service is the time for which a Service may have no ready address. If it is more than 0, single addresses may also
+	// flap. Node is the time for which a node may be not Ready, likewise.
+	Service, Node time.Duration
+	// Blind is the time for which a resource may be not watched. If it is nil, it is defaultBlind, but at most half of the
+	// period. The resources in Optional need no permission.
+	Blind    *time.Duration
+	Optional []string
+	// Planned is set if planned departures and roll-outs are accepted while another address is ready.
+	Planned bool
+	// IgnoreNamespaces and IgnoreNames are patterns in the syntax of path.Match. A name is that of a node, or a Service's
+	// namespace and name, such as shop/web.
+	IgnoreNamespaces, IgnoreNames []string
+}
+
+const defaultBlind = 2 * time.Minute
+
+// ignores reports whether flaps of an object are accepted. The namespace of a node is empty.
+func (a *Allowances) ignores(namespace, name string) bool {
+	return namespace != "" && matches(a.IgnoreNamespaces, namespace) || matches(a.IgnoreNames, strings.TrimPrefix(namespace+"/"+name, "/"))
+}
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, _ := path.Match(p, name)
+		return ok
+	})
+}
 
 // Result is the judgement of a period.
 type Result struct {
@@ -44,14 +76,15 @@ func (r *Result) Passed() bool { return len(r.Unexpected) == 0 && !r.IsBlind() }
 
 // Judge judges the incidents of a period.
 func Judge(answer *api.Answer, from, to time.Time, a *Allowances) *Result {
-	r := &Result{From: from, To: to, AllowedBlind: a.blindFor(to.Sub(from)), Missing: answer.Coverage.Missing(from)}
+	allowedBlind := min(defaultBlind, to.Sub(from)/2)
+	r := &Result{From: from, To: to, AllowedBlind: *cmp.Or(a.Blind, &allowedBlind), Missing: answer.Coverage.Missing(from)}
 	for i := range answer.Incidents {
 		x := &answer.Incidents[i]
 		if x.Withdrawn != "" || x.Start.After(to) || !x.End.IsZero() && x.End.Before(from) {
 			continue
 		}
 		p := period{from: from, to: to, Incident: x, Allowances: a}
-		if x.Start.Before(from) && !p.continues() {
+		if x.Start.Before(from) && x.LastFailure.Before(from) {
 			r.Earlier++
 		} else if p.judge(); p.worst == nil {
 			r.Accepted++
@@ -76,48 +109,27 @@ type period struct {
 	accepted bool
 }
 
-// continues reports whether something may have failed in the period. An incident that began earlier can end in it. If
-// something failed later, the timeline shows whether something failed before. It lacks addresses that were removed with
-// their pods.
-func (p *period) continues() bool {
-	if !p.LastFailure.After(p.to) {
-		return !p.LastFailure.Before(p.from)
-	}
-	lost := 0
-	for _, s := range p.Timeline {
-		if s.Track != incident.TrackBlind && !s.Start.Before(p.from) && !s.Start.After(p.to) {
-			return true
-		}
-		if s.Track == incident.TrackAddress {
-			lost++
-		}
-	}
-	return p.SpansLeftOut > 0 || lost < p.Lost
-}
-
 // judge finds the worst effect that is not accepted.
 func (p *period) judge() {
-	others := p.Counts
+	others, whole := p.Counts, within(p.Start, p.End.Time, p.from, p.to)
 	for _, s := range p.Services {
 		others.Lost, others.Outages, others.OutageTime = others.Lost-s.Lost, others.Outages-s.Outages, others.OutageTime-s.OutageTime
-		if p.ignores(s.Namespace, s.Name) || p.Planned && (isExpected(&s) || p.isTornDown(&s)) {
-			p.accepted = true
-			continue
-		}
+		expected := p.ignores(s.Namespace, s.Name) || p.Planned && (isExpected(&s) || p.isTornDown(&s))
 		down, upTo := p.lasted(incident.TrackOutage, s.String(), p.Outages, time.Duration(s.OutageTime))
-		p.judgeService(s.String(), s.Lost, s.Outages, down, upTo)
+		p.judgeService(s.String(), expected, s.Lost, s.Outages, down, upTo)
 	}
-	whole := within(p.Start, p.End.Time, p.from, p.to)
-	if n := p.ServicesLeftOut; n > 0 && !slices.Contains(p.IgnoreNamespaces, everything) {
-		p.judgeService(phrase.Count(n, "more Service", "more Services"), others.Lost, others.Outages, min(time.Duration(others.OutageTime), whole), "up to ")
+	// Only the pattern * matches what the incident does not list.
+	if n := p.ServicesLeftOut; n > 0 {
+		p.judgeService(phrase.Count(n, "more Service", "more Services"), slices.Contains(p.IgnoreNamespaces, "*"),
+			others.Lost, others.Outages, min(time.Duration(others.OutageTime), whole), "up to ")
 	}
 	if p.Scope.HasNodes() { // otherwise, the nodes only say where the pods ran
 		for _, node := range p.Nodes {
 			unready, upTo := p.lasted(incident.TrackNode, node, p.Turned, whole)
-			p.judgeNode(node, p.ignores("", node), unready, upTo)
+			p.judgeEffect(node, p.isCalm() || p.ignores("", node), p.Node, unready, "not Ready for "+upTo, "heartbeats were late")
 		}
 		if n := p.NodesLeftOut; n > 0 {
-			p.judgeNode(phrase.Count(n, "more node", "more nodes"), slices.Contains(p.IgnoreNames, everything), whole, "up to ")
+			p.judgeEffect(phrase.Count(n, "more node", "more nodes"), p.isCalm() || slices.Contains(p.IgnoreNames, "*"), p.Node, whole, "not Ready for up to ", "")
 		}
 	}
 	if p.worst == nil && !p.accepted && !p.ignores(p.Namespace, p.Subject) && !p.isCalm() {
@@ -125,40 +137,35 @@ func (p *period) judge() {
 	}
 }
 
-// everything is the pattern that matches all names. It alone shows that what an incident does not list is ignored.
-const everything = "*"
+// judgeService judges the effect on a Service, or on those that the incident does not list.
+func (p *period) judgeService(name string, expected bool, lost, outages int, down time.Duration, upTo string) {
+	brief := ""
+	if lost = max(lost, outages); lost > 0 {
+		brief = phrase.Count(lost, "ready address", "ready addresses") + " lost"
+	}
+	p.judgeEffect(name, expected, p.Service, down, "no ready address for "+upTo, brief)
+}
+
+// judgeEffect judges an effect on an object, which lasted for a time. A description of the effect precedes the time. If it
+// lasted for no longer than allowed, the effect has a brief description, which is empty if there was no effect.
+func (p *period) judgeEffect(name string, expected bool, allowed, lasted time.Duration, long, brief string) {
+	switch {
+	case expected:
+		p.accepted = true
+	case lasted > allowed:
+		p.fails(lasted, name, long+phrase.Duration(lasted))
+	case brief == "":
+	case allowed > 0 || p.isCalm():
+		p.accepted = true
+	default:
+		p.fails(0, name, brief)
+	}
+}
 
 // fails records an effect that is not accepted.
 func (p *period) fails(weight time.Duration, name, impact string) {
 	if p.worst == nil || weight > p.worst.weight {
 		p.worst = &Flap{*p.Incident, name + api.InCluster(p.Cluster) + ": " + impact, weight}
-	}
-}
-
-// judgeService judges the effect on a Service, or on those that the incident does not list.
-func (p *period) judgeService(name string, lost, outages int, down time.Duration, upTo string) {
-	switch {
-	case outages > 0 && down > p.Service:
-		p.fails(down, name, "no ready address for "+upTo+phrase.Duration(down))
-	case lost == 0 && outages == 0:
-	case p.isCalm() || p.Service > 0:
-		p.accepted = true
-	case lost > 0:
-		p.fails(0, name, phrase.Count(lost, "ready address", "ready addresses")+" lost")
-	}
-}
-
-// judgeNode judges the effect on a node, or on those that the incident does not list.
-func (p *period) judgeNode(name string, ignored bool, unready time.Duration, upTo string) {
-	switch {
-	case p.isCalm() || ignored:
-		p.accepted = true
-	case unready > p.Node:
-		p.fails(unready, name, "not Ready for "+upTo+phrase.Duration(unready))
-	case p.Node > 0:
-		p.accepted = true
-	default:
-		p.fails(0, name, "heartbeats were late")
 	}
 }
 
