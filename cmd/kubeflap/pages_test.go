@@ -18,17 +18,6 @@ func mistakeIn(program, args string) error {
 	return err
 }
 
-func TestMistakesInCommandsAreFound(t *testing.T) {
-	for args, found := range map[string]bool{
-		"incidents --url http://localhost:9969": false, "--help": false, "incidents -o wide": false,
-		"incidents --output=xml": true, "incidents --url http://localhost:9969 --context=prod": true, "replay": true, "run --data.size=1": true, "advise --for=soon": true,
-	} {
-		if err := mistakeIn("kubeflap", args); (err != nil) != found {
-			t.Errorf("%s: %v, want an error: %v", args, err, found)
-		}
-	}
-}
-
 var (
 	shellBlock   = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```")
 	shellCommand = regexp.MustCompile(`(?m)^ *(?:bin/)?(kubeflap|kubectl[ -]flap)((?: [^#\n|>]*)?)`)

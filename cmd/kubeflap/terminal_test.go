@@ -42,17 +42,6 @@ func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestTheDemoPrintsNoDates checks that a replay prints no dates, because each recording has dates of its own.
-func TestTheDemoPrintsNoDates(t *testing.T) {
-	var out strings.Builder
-	x := newTerminal(&out)
-	x.heading = "== story"
-	x.transition(transition.NodeReadyChanged{OfNode: transition.OfNode{At: transition.At{Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, Node: "node-1"}})
-	if strings.Contains(out.String(), "2026") || !strings.HasPrefix(out.String(), "== story\n") {
-		t.Errorf("got %s", out.String())
-	}
-}
-
 // TestAnIncidentThatIsPrintedAgain prints only what has changed, and everything at the end.
 func TestAnIncidentThatIsPrintedAgain(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
