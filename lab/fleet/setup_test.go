@@ -111,9 +111,12 @@ func (f *fleet) block(heading, language string) string {
 func (f *fleet) newCenter(name, rules string) *center {
 	c := &center{name: name, alertmanager: newAlertmanager(f.t), at: map[string]string{}}
 	c.at["alertmanager.example.org:9093"] = c.alertmanager.address
-	commands := strings.NewReplacer("\\\n", "", "'", "", "/etc/kubeflap/*.yaml", f.rules+"/"+rules).Replace(f.block("Receiver, querier and ruler", "sh"))
+	commands := strings.NewReplacer("\\\n", "", "'", "").Replace(f.block("Receiver, querier and ruler", "sh"))
 	for line := range strings.Lines(placed(fasterThanThePage.Replace(commands), c.at)) {
-		args := strings.Fields(strings.ReplaceAll(line, "/var/thanos", f.t.TempDir()))[1:]
+		args, here := strings.Fields(line)[1:], strings.NewReplacer("/var/thanos", f.t.TempDir(), "/etc/kubeflap/*.yaml", f.rules+"/"+rules)
+		for i := range args {
+			args[i] = here.Replace(args[i])
+		}
 		component := args[0]
 		switch component {
 		case "receive": // two receivers on one machine need different ports
