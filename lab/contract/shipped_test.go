@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-	"github.com/prometheus/alertmanager/dispatch"
-	"github.com/prometheus/common/model"
 	"sigs.k8s.io/yaml"
 )
 
@@ -91,23 +89,6 @@ func TestAlertmanagerKnowsTheAlerts(t *testing.T) {
 			if !labels[l] {
 				t.Errorf("no alert has the label %s", l)
 			}
-		}
-	}
-}
-
-func TestRoutes(t *testing.T) {
-	tree := dispatch.NewRoute(example(t).Route, nil)
-	for _, r := range alerts(t) {
-		set := model.LabelSet{"alertname": model.LabelValue(r.Alert)}
-		for k, v := range r.Rule.Labels {
-			set[model.LabelName(k)] = model.LabelValue(v)
-		}
-		var got []string
-		for _, route := range tree.Match(set) {
-			got = append(got, route.RouteOpts.Receiver)
-		}
-		if want := map[string]string{"critical": "pager", "warning": "chat"}[r.Rule.Labels["severity"]]; !slices.Equal(got, []string{want}) {
-			t.Errorf("%s: got receivers %q, want %s", r.Alert, got, want)
 		}
 	}
 }
