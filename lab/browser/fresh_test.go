@@ -17,7 +17,7 @@ import (
 // TestThePageKeepsItselfUpToDate checks that an open page adds new incidents without a reload, and shows a banner while
 // kubeflap does not answer.
 func TestThePageKeepsItselfUpToDate(t *testing.T) {
-	file := try(crashes())(t)
+	file := try(recorded("crashes", crashes, allCrashed))(t)
 	// A container crashes every half second.
 	base, _, err := replay(t.Context(), "20", file)
 	if err != nil {

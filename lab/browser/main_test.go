@@ -145,7 +145,7 @@ var incidents = sync.OnceValues(func() (string, error) {
 
 // blind returns the URL of a kubeflap that has replayed many incidents, and whose watches are broken at the end.
 var blind = sync.OnceValues(func() (string, error) {
-	file, err := crashes("pods", "endpointslices")
+	file, err := recorded("blind", crashes, blinded)
 	if err != nil {
 		return "", err
 	}

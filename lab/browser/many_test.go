@@ -1,86 +1,36 @@
 package browser
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
-	"os"
-	"time"
+	"path/filepath"
+
+	"github.com/kubeflap/kubeflap/exporter/clustertest"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
-// many is the number of incidents that kubeflap keeps by default.
-const many = 500
+// The crashes are as many incidents as kubeflap keeps by default. They begin one after another. At last, watches break.
+const (
+	crashes = `start 2
+repeat 500 every 10
+    0 deploy app-$i 2
+    20 crash app-$i/1 for 5
+5400 break pods endpointslices: timeout
+`
+	allCrashed, blinded = 5300, 5500
+)
 
-// crashes writes a recording in which a container crashes in each of many Deployments of two pods, one after another.
-// At the end, the given watches are broken.
-func crashes(broken ...string) (string, error) {
-	file, err := os.CreateTemp(directory, "crashes-*.jsonl")
+// recorded writes a recording of a story up to a second, and returns its path.
+func recorded(name, story string, end float64) (string, error) {
+	x := clustertest.Parse(story)
+	c := x.Cluster(0)
+	path := filepath.Join(directory, name+".jsonl.gz")
+	w, err := recording.Create(path, recording.Header{Recorded: c.Now})
 	if err != nil {
 		return "", err
 	}
-	out := bufio.NewWriter(file)
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	line := func(text string, args ...any) {
-		fmt.Fprintf(out, `{"seen":%q,`+text+"}\n", append([]any{now.Format(time.RFC3339Nano)}, args...)...)
-	}
-	fmt.Fprintln(out, `{"kubeflap":"recording","version":2,"recorded":"2026-03-01T12:00:00Z","anonymised":false}`)
-	lists(line)
-	for i := range many {
-		for _, ready := range []bool{false, true} {
-			now = now.Add(5 * time.Second)
-			line(`"kind":"pods","type":"modified","object":%s`, pod(i, 0, ready))
-			line(`"kind":"endpointslices","type":"modified","object":%s`, slice(i, ready))
-		}
-	}
-	// Crashes of one Deployment within two minutes belong to one incident, so they are five minutes apart.
-	now = now.Add(5 * time.Minute)
-	line(`"kind":"pods","type":"bookmark"`)
-	for _, kind := range broken {
-		line(`"kind":%q,"type":"down","reason":"timeout"`, kind)
-	}
-	now = now.Add(90 * time.Second)
-	line(`"kind":"pods","type":"bookmark"`)
-	return file.Name(), errors.Join(out.Flush(), file.Close())
-}
-
-// lists writes the objects that exist at the start.
-func lists(line func(string, ...any)) {
-	objects := map[string]func(i int) []string{
-		"nodes": nil, "leases": nil, "endpoints": nil,
-		"services": func(i int) []string {
-			return []string{fmt.Sprintf(`{"uid":%q,"namespace":"shop","name":"app-%[2]d","type":"ClusterIP","selector":{"app":"app-%[2]d"}}`, uid(3, i), i)}
-		},
-		"pods":           func(i int) []string { return []string{pod(i, 0, true), pod(i, 1, true)} },
-		"endpointslices": func(i int) []string { return []string{slice(i, true)} },
-	}
-	for kind, of := range objects {
-		line(`"kind":%q,"type":"listing"`, kind)
-		for i := range many {
-			if of == nil {
-				break
-			}
-			for _, object := range of(i) {
-				line(`"kind":%q,"type":"listed","object":%s`, kind, object)
-			}
-		}
-		line(`"kind":%q,"type":"synced"`, kind)
-	}
-}
-
-func uid(kind, i int) string { return fmt.Sprintf("00000000-0000-4000-%04d-%012d", 8000+kind, i) }
-
-func pod(i, replica int, ready bool) string {
-	text := fmt.Sprintf(`{"uid":%q,"namespace":"shop","name":"app-%d-%d","node":"node-1","phase":"Running","owner":"ReplicaSet/app-%d",`,
-		uid(replica, i), i, replica, i)
-	if ready {
-		return text + `"ready":{"status":"true"},"containersReady":"true","containers":[{"name":"app","ready":true,"state":"running"}]}`
-	}
-	return text + `"ready":{"status":"false","reason":"ContainersNotReady"},"containersReady":"false",` +
-		`"containers":[{"name":"app","state":"terminated","reason":"Error","exitCode":1}]}`
-}
-
-func slice(i int, ready bool) string {
-	return fmt.Sprintf(`{"uid":%q,"namespace":"shop","name":"app-%d-a","service":"app-%d","owner":%q,"managedBy":"endpointslice-controller.k8s.io",`+
-		`"writer":"kube-controller-manager","addresses":[{"uid":%q,"ip":"10.0.0.1","ready":%t,"serving":%t},{"uid":%q,"ip":"10.0.0.2","ready":true,"serving":true}]}`,
-		uid(2, i), i, i, uid(3, i), uid(0, i), ready, ready, uid(1, i))
+	c.Watchers[0].Sink = func(e event.Event) { err = errors.Join(err, w.Write(e)) }
+	c.Start()
+	c.RunUntil(end)
+	return path, errors.Join(err, w.Close())
 }

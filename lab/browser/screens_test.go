@@ -97,7 +97,7 @@ func TestTheBannerWhileKubeflapIsBlind(t *testing.T) {
 		p.run(chromedp.Navigate(pages[name]))
 		p.between("the top of the banner on "+name, `document.querySelector(".banner").getBoundingClientRect().top`, 0, 0)
 		p.expect("the color of the banner on "+name, `getComputedStyle(document.querySelector(".banner")).backgroundColor`, `^rgb\(180, 35, 24\)$`)
-		p.expect("the banner on "+name, `document.querySelector(".banner").innerText`, "kubeflap does not watch pods since 2026-03-01 ")
+		p.expect("the banner on "+name, `document.querySelector(".banner").innerText`, "kubeflap does not watch pods, endpointslices since 2026-03-01 ")
 		p.expect("the title of "+name, "document.title", `^\(blind\) Incidents · kubeflap$`)
 	}
 	p.run(chromedp.Navigate(pages["list"]))
