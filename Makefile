@@ -75,8 +75,8 @@ lab: bin/kubectl bin/prometheus ## Run one scenario. SCENARIO=name [RELEASE=v1.3
 	cd lab && go test -count 1 -timeout 0 -v -run TestScenarios . -scenario $(SCENARIO) $(if $(RELEASE),-release $(RELEASE)) $(if $(RECORD),-record $(abspath $(RECORD))) $(if $(SEED),-seed $(SEED)) $(if $(KEEP),-keep)
 fleet-test: build bin/golangci-lint bin/prometheus ## Compare the alerts of a Thanos ruler for three clusters with those of each cluster's Prometheus. Takes 20 minutes.
 	cd lab && $(CURDIR)/bin/golangci-lint run --build-tags fleet ./fleet && $(FRESH) -v -tags fleet ./fleet
-browser-test: ## Test the page with Chromium. [PICTURES=-update] takes the screenshots in docs/images.
-	cd lab/browser && $(FRESH) $(if $(PICTURES),-run Pictures . $(PICTURES),./...)
+browser-test: ## Test the page with Chromium. SCREENSHOTS=directory saves what it looks like.
+	cd lab/browser && $(FRESH) ./...
 docs: bin/helm ## Write all generated files: references, golden expositions, deploy/, and the chart's README.
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/recording ./exporter/track ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update

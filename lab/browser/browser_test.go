@@ -1,3 +1,5 @@
+// Package browser tests kubeflap's pages in a real browser. It is a separate module, so that kubeflap does not depend on a
+// browser driver.
 package browser
 
 import (
@@ -123,7 +125,8 @@ func (p *page) screen(width, height int64, colours string) {
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}))
 }
 
-// save stores a screenshot in a directory for a person to look at: SCREENSHOTS=directory make browser-test.
+// save stores a screenshot in a directory for a person to look at: SCREENSHOTS=directory make browser-test. The picture in
+// docs/images is one-1024-light up to the considered hypotheses: cwebp -crop 0 0 1024 HEIGHT -near_lossless 0 -m 6.
 func (p *page) save(name string) {
 	p.t.Helper()
 	directory := os.Getenv("SCREENSHOTS")
