@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -33,15 +35,21 @@ func hanging(t *testing.T, p *pipeline) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = p.journal.Run(t.Context()) }()
+	over := make(chan error)
+	go func() { over <- p.journal.Run(t.Context()) }()
 	unread, terminal := io.Pipe()
 	queue := newLogQueue(terminal, func(int) {})
 	p.reporter = logReporter{slog.New(slog.NewTextHandler(queue, nil))}
 	t.Cleanup(func() {
 		go func() { _, _ = io.Copy(io.Discard, unread) }()
 		queue.close()
-		if end, err := syscall.Open(fifo, syscall.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {
-			_ = syscall.Close(end) // ends the write
+		reader, err := os.OpenFile(fifo, os.O_RDWR, 0) // ends the write
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = io.Copy(io.Discard, reader) }()
+		if err := errors.Join(<-over, reader.Close()); err != nil {
+			t.Error(err)
 		}
 	})
 }
