@@ -73,3 +73,24 @@ func TestNothingWaitsForTheDiskOrTheTerminal(t *testing.T) {
 		t.Errorf("%d incidents, the first is %s; want 200 that have ended", len(all), all[0].State)
 	}
 }
+
+// TestADroppedIncidentIsCountedOnce lets five incidents end, of which three are kept: by the tracker's side and in the file.
+func TestADroppedIncidentIsCountedOnce(t *testing.T) {
+	for _, stored := range []bool{false, true} {
+		c, s := failing(5), defaultSettings()
+		s.incidents = 3
+		p := newPipeline(s, func() time.Time { return c.Now }, silent)
+		if stored {
+			p.journal = flightrecorder.OpenJournal(t.TempDir(), s.incidents, p.started, slog.New(slog.DiscardHandler))
+		}
+		c.Watchers[0].Sink = p.apply
+		c.Start()
+		for c.Second() < 700 {
+			c.RunUntil(c.Second() + 1)
+			p.tick()
+		}
+		if is := p.cluster().Read(); len(is.Incidents) != 3 || is.Displaced.Dropped != 2 {
+			t.Errorf("stored %v: %d incidents, %d dropped; want 3 and 2", stored, len(is.Incidents), is.Displaced.Dropped)
+		}
+	}
+}

@@ -253,8 +253,7 @@ func (p *pipeline) cluster() web.Cluster {
 // read returns the current state for the web pages.
 func (p *pipeline) read() web.State {
 	t := p.advance()
-	all, displaced := p.withEarlier(p.incidents.Overview(t))
-	displaced.Add(p.incidents.Displaced(t))
+	all, displaced := p.withEarlier(p.incidents.Overview(t), t)
 	s := web.State{
 		AsOf: t, Incidents: all, Displaced: displaced, Started: p.started, Coverage: p.tracker.Coverage(t), GracePeriods: p.gracePeriods(),
 	}

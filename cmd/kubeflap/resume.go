@@ -146,29 +146,31 @@ func (p *pipeline) interrupt(last, now time.Time) {
 	p.incidents.Restore(past, now)
 }
 
-// withEarlier adds the incidents of the journal to the current ones. It returns at most as many as are kept, and counts
-// the others.
-func (p *pipeline) withEarlier(current []incident.Incident) (all []incident.Incident, displaced incident.Displaced) {
+// withEarlier adds the incidents of the journal to the current ones, and counts those that newer ones displaced by t. With a
+// journal, only the journal decides which ended incidents are kept, so that each dropped one is counted once.
+func (p *pipeline) withEarlier(current []incident.Incident, t time.Time) (all []incident.Incident, displaced incident.Displaced) {
 	if p.journal == nil {
-		return current, displaced
+		return current, p.incidents.Displaced(t)
 	}
-	known := map[string]bool{}
+	earlier, displaced := p.journal.Incidents()
+	kept, known := map[string]bool{}, map[string]bool{}
+	for _, x := range earlier {
+		kept[x.ID] = true
+	}
 	for _, x := range current {
-		known[x.ID] = true
-		for _, id := range x.Also {
+		if x.State.IsFinal() && !kept[x.ID] && !x.End.After(displaced.DroppedUntil.Time) {
+			continue
+		}
+		all = append(all, x)
+		for _, id := range append(x.Also, x.ID) {
 			known[id] = true
 		}
 	}
-	earlier, displaced := p.journal.Incidents()
 	for _, x := range earlier {
 		if !known[x.ID] {
-			current = append(current, x)
+			all = append(all, x)
 		}
 	}
-	slices.SortStableFunc(current, func(a, b incident.Incident) int { return incident.Compare(&a, &b) })
-	kept := min(len(current), p.settings.incidents)
-	for _, x := range current[kept:] {
-		displaced.Displace(cmp.Or(x.End.Time, x.Start))
-	}
-	return current[:kept], displaced
+	slices.SortStableFunc(all, func(a, b incident.Incident) int { return incident.Compare(&a, &b) })
+	return all, displaced
 }
