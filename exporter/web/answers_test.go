@@ -99,7 +99,15 @@ func recorder(status flightrecorder.Status) []Cluster {
 func TestCoverage(t *testing.T) {
 	whole, gaps := clusterOf("", correlate.New(1), at(60)), []Cluster{gapsOf("")}
 	two := []Cluster{gapsOf("one"), clusterOf("two", correlate.New(1), at(60))}
+	many := []Cluster{but(whole, func(s *State) {
+		for n := range 200 {
+			i := float64(n)
+			s.Coverage.Gaps = append(s.Coverage.Gaps, watches.Gap{Resources: []string{"leases"}, From: at(10 * i), To: at(10*i + 5), Reason: "timeout"})
+		}
+	})}
 	checkAnswers(t, []answer{
+		{"many gaps", many, "", 0, []string{"20* May miss: late", "from 2026-03-01 12:33:10 UTC", "Only the JSON document lists 180 earlier gaps."}, nil},
+		{"many gaps in the API", many, "@", 0, []string{`200* "may_miss"`}, nil},
 		{"no gap", []Cluster{whole}, "", 0, []string{
 			"<h2>No incidents</h2>", "Nothing has lost readiness since 2026-03-01 12:00:00 UTC", "Watched since 2026-03-01 12:00:00 UTC, without a gap. Earlier changes are unknown.",
 		}, []string{"May miss", `role="alert"`}},

@@ -39,16 +39,22 @@ func Unwatched(all []NotWatched) string {
 	return strings.Join(texts, "; ")
 }
 
-// Texts describes when kubeflap watched a number of clusters: a sentence, and one for each gap, newest first. Several
-// clusters have no common beginning, so that the first sentence is left out.
+// shownGaps is the maximum number of gaps that are described. More of them hide the rest of a page.
+const shownGaps = 20
+
+// Texts describes when kubeflap watched a number of clusters: a sentence, and one for each of the newest gaps, newest first.
+// Several clusters have no common beginning, so that the first sentence is left out.
 func (c *Coverage) Texts(clusters int) (all []string) {
 	if clusters <= 1 {
 		all = append(all, c.watched())
 	}
 	gaps := slices.Clone(c.Gaps)
 	slices.SortStableFunc(gaps, func(a, b Gap) int { return b.From.Compare(a.From) })
-	for _, g := range gaps {
+	for _, g := range gaps[:min(len(gaps), shownGaps)] {
 		all = append(all, g.String())
+	}
+	if more := len(gaps) - shownGaps; more > 0 {
+		all = append(all, "Only the JSON document lists "+phrase.Count(more, "earlier gap", "earlier gaps")+".")
 	}
 	return all
 }
