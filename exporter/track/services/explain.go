@@ -39,7 +39,7 @@ func (q *losses) explain(l *loss) explanation {
 func (q *losses) explainByEvidence(l *loss) explanation {
 	if l.manual {
 		why := q.explainManual(l)
-		return explanation{cause: why, certain: why == cause.EndpointsReset || l.change.Foreign}
+		return explanation{cause: why, certain: l.change.Foreign}
 	}
 	if l.edited {
 		return explanation{cause: cause.ManualWrite, certain: true}
@@ -97,7 +97,7 @@ func (q *losses) explainManual(l *loss) cause.Cause {
 	switch {
 	case l.vanished:
 		return cause.Unknown // kubeflap did not see who deleted the object
-	case (q.readFrom == event.KindEndpoints || l.keeper == mirror) && l.service.hasSelector() && l.service.manualInEndpoints() == 0 && !l.change.Foreign:
+	case (q.readFrom == event.KindEndpoints || l.keeper == mirror) && l.service.hadSelector(l.version) && l.service.manualInEndpoints() == 0 && !l.change.Foreign:
 		return cause.EndpointsReset
 	case l.keeper == knownManager:
 		return cause.Unknown // kubeflap cannot see the reasons of a known manager

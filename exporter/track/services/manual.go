@@ -27,6 +27,12 @@ func (s *service) tally(k event.Kind) (n tally) {
 
 func (s *service) hasSelector() bool { return len(s.selector) > 0 }
 
+// hadSelector reports whether the Service had a selector at the write with a resourceVersion. If the order is unknown, it
+// reports whether the Service has one.
+func (s *service) hadSelector(version uint64) bool {
+	return s.hasSelector() != (version > 0 && s.selectorSince > version)
+}
+
 // hasPods reports whether the Service has an address of a pod.
 func (s *service) hasPods() bool { return s.tally(event.KindEndpoints).managed > 0 }
 
@@ -73,11 +79,8 @@ func (q *facts) compare(u *update, k event.Kind, inEndpoints bool) {
 		q.settleReset(s)
 		r := &reset{transition.EndpointsReset{
 			At: at(u.at), Service: s.name, Count: int(before.manual), BySelector: inEndpoints, Trigger: transition.Trigger(s.uid, u.version),
-		}, q.watches.Version(), selector, before.managed+now.managed > 0}
-		if s.reset, s.cleared = r, selector; selector && !u.deleted {
-			q.settleReset(s)
-			break
-		}
+		}, q.watches.Version(), before.managed+now.managed > 0}
+		s.reset, s.cleared = r, selector
 		q.watches.Schedule(u.at.Add(evidenceWait), watches.RankServices, func() {
 			if s.reset == r {
 				q.settleReset(s)
@@ -92,13 +95,13 @@ func (q *facts) compare(u *update, k event.Kind, inEndpoints bool) {
 	q.checkWriters(s, u.at)
 }
 
-// reset is the removal of all manually managed addresses of a Service. It waits for evidenceWait if the watch of Services can
-// be behind: the Service may have been deleted, or have got a selector. version is the resourceVersion of the removal, or 0 if
-// it is unknown. `selector` is set if kubeflap knew of a selector, and hadPods if the Service had addresses of pods.
+// reset is the removal of all manually managed addresses of a Service. It waits for evidenceWait, because the watch of Services
+// can be behind: the Service may have been deleted, or have got or lost a selector. version is the resourceVersion of the
+// removal, or 0 if it is unknown. hadPods is set if the Service had addresses of pods.
 type reset struct {
 	transition.EndpointsReset
-	version           uint64
-	selector, hadPods bool
+	version uint64
+	hadPods bool
 }
 
 // settleReset counts and reports a Service's reset, if one waits. If a selector matches pods, the removed addresses were
@@ -108,7 +111,7 @@ func (q *facts) settleReset(s *service) {
 	if s.reset = nil; r == nil {
 		return
 	}
-	selector := r.selector || s.selected != 0 && s.selected < r.version
+	selector := s.hadSelector(r.version)
 	if selector && r.hadPods {
 		return
 	}
@@ -120,7 +123,7 @@ func (q *facts) settleReset(s *service) {
 		s.LastReset.Selectorless = r.Time
 	}
 	s.cleared, r.BySelector = selector, r.BySelector && selector
-	if r.BySelector && !r.selector && !s.conflict { // kubeflap saw the selector after the removal
+	if r.BySelector && !s.conflict { // kubeflap saw the selector after the removal
 		s.conflict = true
 		q.report(s, transition.SelectorConflict{At: r.At, Service: s.name, Count: r.Count, Trigger: transition.Trigger(s.uid, s.endpoints().appeared)})
 	}

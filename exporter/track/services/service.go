@@ -51,8 +51,9 @@ type service struct {
 	outage    *outage
 	recovered time.Time
 
-	// selected is the resourceVersion of the write that gave the Service a selector, or 0 if it has none or that is unknown.
-	selected uint64
+	// selectorSince is the resourceVersion of the last write that gave the Service a selector or removed it. It is 0 if it is
+	// unknown, or if there was none.
+	selectorSince uint64
 	// changed is the time at which the Service's selection of pods last changed, by its selector or by
 	// publishNotReadyAddresses. unpublished is the time at which the latter changed.
 	changed, unpublished event.Moment
@@ -120,11 +121,8 @@ func (x *Services) ApplyService(e event.Event, o *event.Service) {
 		x.all[name], x.sorted = s, nil
 		x.placeAll(x.waiting[name])
 	}
-	if selector := len(o.Selector) > 0; selector != s.hasSelector() {
-		s.selected = 0
-		if selector && !isNew {
-			s.selected = x.watches.Version()
-		}
+	if hasSelector := len(o.Selector) > 0; !isNew && hasSelector != s.hasSelector() {
+		s.selectorSince = x.watches.Version()
 	}
 	// A change of the selection of pods can also explain address losses that kubeflap saw shortly before the change.
 	selector, now := pods.NewSelector(o.Selector), x.watches.Moment(e.Seen)
