@@ -93,3 +93,28 @@ func TestWhatKubeflapDidNotSee(t *testing.T) {
 		})
 	}
 }
+
+// TestOneNodeIsLeftOfSeveral withdraws two of three silences that began together.
+func TestOneNodeIsLeftOfSeveral(t *testing.T) {
+	for name, before := range map[string]func(s *scenario){
+		"that are in no other incident": func(*scenario) {},
+		"that were not Ready before": func(s *scenario) {
+			s.turns("node-1", event.StatusTrue, event.StatusFalse).turns("node-2", event.StatusTrue, event.StatusFalse)
+		},
+	} {
+		s := newScenario(t).at(-200).beats(nodesNamed(9)...)
+		before(s.at(-100))
+		s.at(0).beats(nodesNamed(9)...).at(40).misses(40, "node-0").at(41).misses(40, "node-1").at(42).misses(40, "node-2")
+		s.at(51).inTime("node-1").at(52).inTime("node-2").at(70)
+		left := 0
+		for _, x := range s.Incidents(s.now) {
+			if x.Subject == "node-0" && x.Scope == incident.ScopeNode {
+				left++
+			}
+			if x.Scope == incident.ScopeControlPlane {
+				t.Errorf("%s: %s %s", name, x.Subject, x.Summary)
+			}
+		}
+		equal(t, name, left, 1)
+	}
+}

@@ -45,24 +45,27 @@ func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 		n.silence.Blind = true
 		return
 	}
-	r, late := n.current(x.Time), l.Silences.Withdraw(x.Node, x.Time.Add(-x.Silence))
-	if shared := l.HolderOf(n.silence); shared != nil && shared != r {
-		shared.WithdrawSilences(x.Node, late)
-		l.WithdrawIfEmpty(shared, x.Time)
-	}
+	own, shared, late := n.current(x.Time), l.HolderOf(n.silence), l.Silences.Withdraw(x.Node, x.Time.Add(-x.Silence))
 	n.silence, n.isSilent = nil, false
-	if r == nil {
-		return
+	if shared != nil && shared != own {
+		l.withdraw(n, shared, late, x)
 	}
-	r.Evidence.Add(n.entry(incident.HeartbeatsInTime, x.Time, x.Silence))
-	n.recovers(l.Ledger, r, incident.Silent(n.name), x.Time)
-	if r.WithdrawSilences(x.Node, late) {
+	if own != nil && l.withdraw(n, own, late, x) {
 		n.record = nil
 	}
+}
+
+// withdraw removes silences that did not happen from an incident. The result is true if the node no longer belongs to it. If
+// one of several nodes is left, the incident becomes that of this node.
+func (l *Nodes) withdraw(n *node, r *ledger.Record, late silence.List, x transition.HeartbeatsWereInTime) (left bool) {
+	r.Evidence.Add(n.entry(incident.HeartbeatsInTime, x.Time, x.Silence))
+	n.recovers(l.Ledger, r, incident.Silent(n.name), x.Time)
+	left = r.WithdrawSilences(x.Node, late)
 	l.WithdrawIfEmpty(r, x.Time)
 	if rest := r.NodeNames(); r.Kind == incident.KindControlPlane && len(rest) == 1 && !r.Settled {
 		l.Merge([]*ledger.Record{r}, incident.Subject{Kind: incident.KindNode, Name: rest[0], Cause: cause.NodeHeartbeatLost}, x.Time)
 	}
+	return left
 }
 
 // clockSetBack records that a node's clock was set back. The clock change explains the node's current or next silence,
