@@ -47,8 +47,8 @@ var serviceVerbs = map[string]verb{
 		p.service.cluster.At(a.Until, p.recovers)
 	}),
 	// The kubelet ends a pod. Without a reason, it evicts the pod, because its node has a shortage.
-	"fail": onPodsThen(func(p *Pod, a Act) { p.fails(cmp.Or(a.word(1), "Evicted"), string(a.Reason)) }),
-	"quit": onPodsThen(func(p *Pod, a Act) { p.quits(string(a.Reason)) }),
+	"fail":   onPodsThen(func(p *Pod, a Act) { p.fails(cmp.Or(a.word(1), "Evicted"), string(a.Reason)) }),
+	"quit":   onPodsThen(func(p *Pod, a Act) { p.quits(string(a.Reason)) }),
 	"reject": onPodsThen(func(p *Pod, a Act) { p.isRejected(a.word(1), string(a.Reason)) }),
 	// The ReplicaSet gives up a pod.
 	"release": onPodsThen(func(p *Pod, _ Act) { p.Owner = ""; p.changed() }),

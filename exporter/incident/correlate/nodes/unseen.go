@@ -48,18 +48,18 @@ func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 	own, shared, late := n.current(x.Time), l.HolderOf(n.silence), l.Silences.Withdraw(x.Node, x.Time.Add(-x.Silence))
 	n.silence, n.isSilent = nil, false
 	if shared != nil && shared != own {
-		l.withdraw(n, shared, late, x)
+		n.withdrawFrom(l.Ledger, shared, late, x)
 	}
-	if own != nil && l.withdraw(n, own, late, x) {
+	if own != nil && n.withdrawFrom(l.Ledger, own, late, x) {
 		n.record = nil
 	}
 }
 
-// withdraw removes silences that did not happen from an incident. The result is true if the node no longer belongs to it. If
-// one of several nodes is left, the incident becomes that of this node.
-func (l *Nodes) withdraw(n *node, r *ledger.Record, late silence.List, x transition.HeartbeatsWereInTime) (left bool) {
+// withdrawFrom removes silences that did not happen from an incident. The result is true if the node no longer belongs to it.
+// If one of several nodes is left, the incident becomes that of this node.
+func (n *node) withdrawFrom(l *ledger.Ledger, r *ledger.Record, late silence.List, x transition.HeartbeatsWereInTime) (left bool) {
 	r.Evidence.Add(n.entry(incident.HeartbeatsInTime, x.Time, x.Silence))
-	n.recovers(l.Ledger, r, incident.Silent(n.name), x.Time)
+	n.recovers(l, r, incident.Silent(n.name), x.Time)
 	left = r.WithdrawSilences(x.Node, late)
 	l.WithdrawIfEmpty(r, x.Time)
 	if rest := r.NodeNames(); r.Kind == incident.KindControlPlane && len(rest) == 1 && !r.Settled {
