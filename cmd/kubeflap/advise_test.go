@@ -133,8 +133,10 @@ func TestHealthyClusterNeedsNoAdvice(t *testing.T) {
 	}
 }
 
-func TestAdviseGivesUpOnAnUnreachableCluster(t *testing.T) {
-	status, _, errOut := kubeflap(t, "advise", "--log.level=error", "--for=200ms", "--kubeconfig", kubeconfigFor(t, "http://127.0.0.1:1"))
+func TestAdviseGivesUpOnAnUnreadyCluster(t *testing.T) {
+	unready := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	t.Cleanup(unready.Close)
+	status, _, errOut := kubeflap(t, "advise", "--log.level=error", "--for=200ms", "--kubeconfig", kubeconfigFor(t, unready.URL))
 	if status != 1 || !strings.Contains(errOut, "--for=200ms") {
 		t.Errorf("status %d: %s", status, errOut)
 	}

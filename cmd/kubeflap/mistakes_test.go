@@ -27,6 +27,7 @@ func placesOfMistakes(t *testing.T) map[string]string {
 		"$existing": file("existing.jsonl", "precious"), "$nameless": file(".jsonl", "{}"), "$empty": file("empty.jsonl", header), "$broken": file("broken.jsonl", header+"{"),
 		"$damaged": damaged(t, 40), "$cut": file("cut.jsonl", string(bytes.Join(bytes.SplitAfter(whole, []byte("\n"))[:3], nil))),
 		"$kubeconfig": kubeconfigFor(t, "http://127.0.0.1:1"), "$two": kubeconfigOfTwo(t),
+		"$page-cluster":  kubeconfigFor(t, answering(t, "<!DOCTYPE html>\n")),
 		"$empty-cluster": kubeconfigFor(t, answering(t, `{"kind": "ServiceList", "apiVersion": "v1", "items": []}`)),
 		"$metrics":       answering(t, "up 1\n"), "$page": answering(t, "<!DOCTYPE html>\n"), "$taken": strings.TrimPrefix(notFound.URL, "http://"), "$notfound": notFound.URL,
 		"$incidents": serveIncidents(t, incidentsDir+"4-endpoints-reset.jsonl.gz"), "$clusters": serveIncidents(t, recorded(t)...),
@@ -41,7 +42,7 @@ func TestMistakes(t *testing.T) {
 	}
 	places := placesOfMistakes(t)
 	with := func(s string) string {
-		for _, name := range []string{"$empty-cluster"} {
+		for _, name := range []string{"$empty-cluster", "$page-cluster"} {
 			s = strings.ReplaceAll(s, name, places[name])
 		}
 		for name, place := range places {

@@ -163,6 +163,7 @@ func observe(p program, flags *clusterFlags, s settings, within time.Duration, t
 	if err != nil {
 		return err
 	}
+	watcher.FailFast = true
 	watching, stop := context.WithCancel(context.WithoutCancel(p.ctx)) // after an interrupt, there is still something to say
 	group, ctx := errgroup.WithContext(watching)
 	group.Go(func() error { return pipeline.follow(ctx, watcher) })

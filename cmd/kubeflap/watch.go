@@ -28,6 +28,7 @@ func registerWatch(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
+		watcher.FailFast = true
 		group, ctx := errgroup.WithContext(p.ctx)
 		group.Go(func() error { return pipeline.follow(ctx, watcher) })
 		group.Go(func() error {

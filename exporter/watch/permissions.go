@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,12 +55,15 @@ func check(ctx context.Context, resource apiclient.Resource) error {
 // preflight checks whether the API server responds, and which resources kubeflap is allowed to list and watch. It waits
 // until each check has a result: nil, forbidden or absent. It emits an event of type Down for each other result, and logs
 // each other reason at most once per minute. It returns an error if the server rejects the credentials or a required
-// permission is missing.
+// permission is missing, or, with FailFast, if the address is wrong.
 func (w *Watcher) preflight(ctx context.Context) ([]error, error) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
 	logged, denied := map[event.Reason]time.Time{}, false
 	for start := time.Now(); ctx.Err() == nil; {
 		checks, answered := w.checkAll(ctx), true
+		if w.FailFast && !slices.ContainsFunc(checks, func(err error) bool { return !isWrongAddress(err) }) {
+			return nil, fmt.Errorf("cannot reach %s: %w", w.server, checks[0])
+		}
 		for i, err := range checks {
 			reason := apiclient.Reason(err)
 			switch {
@@ -92,6 +96,16 @@ func (w *Watcher) preflight(ctx context.Context) ([]error, error) {
 		sleep(ctx, believeAfter)
 	}
 	return nil, ctx.Err() //nolint:wrapcheck // the caller drops the error
+}
+
+// isWrongAddress reports whether a request failed because nobody listens at the server's address, or somebody else does, or
+// because no request can be sent. An API server that is starting or overloaded fails otherwise.
+func isWrongAddress(err error) bool {
+	switch apiclient.Reason(err) {
+	case event.ReasonRefused, event.ReasonUnreachable, event.ReasonUnreadable:
+		return true
+	}
+	return false
 }
 
 func (w *Watcher) checkAll(ctx context.Context) []error {

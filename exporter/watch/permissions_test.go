@@ -166,6 +166,38 @@ func TestNamespaceThatCannotBe(t *testing.T) {
 	}
 }
 
+func TestSomebodyWaitsForTheServer(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		fail func(f *fakeAPI)
+		want string
+	}{
+		{"nobody listens", func(f *fakeAPI) { f.down = true }, "cannot reach the API server: list nodes: "},
+		{"a login page answers", func(f *fakeAPI) { f.foreign = map[string]foreign{"": {200, "text/html", "<html>Sign in"}} }, "cannot reach the API server: list nodes: "},
+		{"it is not ready", func(f *fakeAPI) { f.refuse[""] = 503 }, ""},
+		{"it is busy", func(f *fakeAPI) { f.refuse[""] = 429 }, ""},
+		{"a login page answers one request", func(f *fakeAPI) { f.foreign = map[string]foreign{"list pods": {200, "text/html", "<html>Sign in"}} }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *session) {
+				c.fail(s.api)
+				s.failFast = true
+				s.start()
+				select {
+				case err := <-s.ran:
+					if c.want == "" || err == nil || !strings.HasPrefix(err.Error(), c.want) {
+						t.Errorf("got %v, want %s", err, c.want)
+					}
+				default:
+					if c.want != "" {
+						t.Errorf("it waits, want %s", c.want)
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestServerThatDoesNotAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name       string

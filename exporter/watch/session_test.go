@@ -28,6 +28,7 @@ type session struct {
 	stop context.CancelFunc
 	// namespace is the watched namespace. It is empty for all namespaces.
 	namespace string
+	failFast  bool
 	ran       chan error
 	watcher   *Watcher
 	// onEvent is called for each event before the event is stored.
@@ -54,7 +55,7 @@ func (s *session) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.watcher = w
+	s.watcher, w.FailFast = w, s.failFast
 	go func() { s.ran <- w.Run(ctx) }()
 	s.t.Cleanup(s.stop)
 	synctest.Wait()

@@ -25,6 +25,9 @@ func RedirectKlog(logger *slog.Logger) { klog.SetSlogLogger(logger) }
 
 // Watcher watches a cluster or one namespace.
 type Watcher struct {
+	// FailFast is set if somebody waits for the first lists. Run then returns an error if nobody answers at the server's
+	// address, or something that is no API server.
+	FailFast bool
 	// namespaced is set if only one namespace is watched. The permission to watch nodes is then optional.
 	namespaced bool
 	// server names the API server in log lines.
@@ -54,8 +57,8 @@ func New(config *rest.Config, server, namespace string, logger *slog.Logger, sin
 	}, nil
 }
 
-// Run watches until the context is canceled. It waits while the server is unreachable. At startup, it returns an error
-// if the server rejects the credentials or a required permission is missing.
+// Run watches until the context is canceled. Without FailFast, it waits while the server is unreachable. At startup, it
+// returns an error if the server rejects the credentials or a required permission is missing.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.client.CloseIdleConnections()
 	checks, err := w.preflight(ctx)
