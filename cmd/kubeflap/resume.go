@@ -162,7 +162,8 @@ func (p *pipeline) withEarlier(current []incident.Incident, t time.Time) (all []
 			continue
 		}
 		all = append(all, x)
-		for _, id := range append(x.Also, x.ID) {
+		known[x.ID] = true
+		for _, id := range x.Also {
 			known[id] = true
 		}
 	}
