@@ -1,8 +1,6 @@
 package contract
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"testing"
 
@@ -101,35 +99,6 @@ func (x inhibition) sends(t *testing.T, conf *config.Config) func(model.LabelSet
 	sent := notified(t, conf, []moment{momentOf(x.source, x.inhibited, x.kept)})
 	return func(set model.LabelSet) bool {
 		return slices.ContainsFunc(sent, func(m message) bool { return slices.ContainsFunc(m.firing, set.Equal) })
-	}
-}
-
-// If the control plane makes three nodes flap while the probes of 200 Services fail, there must be one page for the control
-// plane, one page for all Services, and one chat message for the other alert.
-func TestAStormIsAFewMessages(t *testing.T) {
-	storm := []model.LabelSet{
-		firing("KubeflapControlPlaneFault", "critical", "control_plane"), firing("KubeflapNodeLost", "critical", "control_plane"),
-		service("KubeflapEndpointsOverwritten", "critical", "kube-scheduler"), service("KubeflapInPlaceUpdateUnsafe", "warning", "cart"),
-	}
-	for i := range 200 {
-		name := fmt.Sprint("web-", i)
-		storm = append(storm, service("KubeflapServiceDown", "critical", name), service("KubeflapServiceBudgetBurning", "critical", name),
-			service("KubeflapServiceFlapping", "warning", name))
-	}
-	for _, node := range []string{"node-1", "node-2", "node-3"} {
-		storm = append(storm, firing("KubeflapNodeLost", "warning", "nodes", "node", node), firing("KubeflapNodeFlapping", "warning", "nodes", "node", node))
-	}
-	sent := notified(t, example(t), []moment{momentOf(storm...)})
-	alerts, messages := map[string]int{}, 0
-	for _, m := range sent {
-		messages += min(1, len(m.firing))
-		for _, a := range m.firing {
-			alerts[string(a["alertname"])]++
-		}
-	}
-	want := map[string]int{"KubeflapControlPlaneFault": 1, "KubeflapServiceDown": 200, "KubeflapEndpointsOverwritten": 1, "KubeflapInPlaceUpdateUnsafe": 1}
-	if messages != 3 || !maps.Equal(alerts, want) {
-		t.Errorf("got %d messages with %v, want three with %v", messages, alerts, want)
 	}
 }
 
