@@ -19,7 +19,6 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"github.com/kubeflap/kubeflap/exporter/check"
-	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
@@ -191,9 +190,6 @@ func (c *checker) watch(p program) (*api.Answer, error) {
 	})
 	if err != nil {
 		return nil, err
-	}
-	if c.cluster.namespace != "" { // nodes and Leases need no permission then
-		c.allowances.Optional = []string{event.KindNode.String(), event.KindLease.String()}
 	}
 	watched.finish() // a loss may still wait for its cause
 	answer := web.Answer([]web.Cluster{watched.cluster()}, &api.Query{})

@@ -71,34 +71,38 @@ func TestCheckAccepts(t *testing.T) {
 	}
 }
 
+// A kubeflap that watches one namespace may lack the permission for nodes and Leases.
 func TestCheckOfANamespaceNeedsNoPermissionForNodes(t *testing.T) {
-	const forbidden, timeout = event.ReasonForbidden, event.ReasonTimeout
 	for _, x := range []struct {
-		name    string
-		kind    event.Kind
-		reasons []event.Reason
-		want    time.Duration
+		name                string
+		lacks, before, then []event.Kind
+		want                time.Duration
 	}{
-		{"nodes", event.KindNode, []event.Reason{forbidden}, 0},
-		{"Leases", event.KindLease, []event.Reason{forbidden}, 0},
-		{"nodes, after a timeout", event.KindNode, []event.Reason{timeout, forbidden}, 0},
-		{"nodes, before a timeout", event.KindNode, []event.Reason{forbidden, timeout}, 0},
-		{"pods", event.KindPod, []event.Reason{forbidden}, time.Hour},
-		{"no resource, but nodes time out", event.KindNode, []event.Reason{timeout}, time.Hour},
+		{"nodes and Leases", []event.Kind{event.KindNode, event.KindLease}, nil, nil, 0},
+		{"nodes and Leases, after a timeout", []event.Kind{event.KindNode, event.KindLease}, []event.Kind{event.KindNode}, nil, 0},
+		{"pods", []event.Kind{event.KindPod}, nil, nil, time.Hour},
+		{"no resource, but nodes time out", nil, nil, []event.Kind{event.KindNode}, time.Hour},
 	} {
 		c := clustertest.Told("start 3")
 		p := newPipeline(defaultSettings(), func() time.Time { return c.Now }, silent)
 		c.Watchers[0].Sink = p.apply
+		fail := func(kinds []event.Kind) {
+			for _, k := range kinds {
+				p.apply(event.Event{Seen: c.Now, Kind: k, Type: event.Down, Reason: event.ReasonTimeout})
+			}
+		}
+		for _, k := range x.lacks {
+			c.Watchers[0].Lack(k, event.ReasonForbidden)
+		}
+		fail(x.before)
 		c.Start()
 		c.RunUntil(100)
+		fail(x.then)
 		from := c.Now
-		for _, reason := range x.reasons {
-			p.apply(event.Event{Seen: c.Now, Kind: x.kind, Type: event.Down, Reason: reason})
-		}
 		c.Now = from.Add(time.Hour)
 		p.tick()
 		answer := web.Answer([]web.Cluster{p.cluster()}, &api.Query{})
-		if blind := check.Judge(&answer, from, c.Now, &check.Allowances{Optional: []string{"nodes", "leases"}}).Blind; blind != x.want {
+		if blind := check.Judge(&answer, from, c.Now, &check.Allowances{}).Blind; blind != x.want {
 			t.Errorf("blind for %s without permission for %s, want %s", blind, x.name, x.want)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
@@ -22,9 +22,8 @@ type Allowances struct {
 	// flap. Node is the time for which a node may be not Ready, likewise.
 	Service, Node time.Duration
 	// Blind is the time for which a resource may be not watched. If it is nil, it is defaultBlind, but at most half of the
-	// period. The resources in Optional need no permission.
-	Blind    *time.Duration
-	Optional []string
+	// period.
+	Blind *time.Duration
 	// Planned is set if planned departures and roll-outs are accepted while another address is ready.
 	Planned bool
 	// IgnoreNamespaces and IgnoreNames are patterns in the syntax of path.Match. A name is that of a node, or a Service's
@@ -95,7 +94,7 @@ func Judge(answer *api.Answer, from, to time.Time, a *Allowances) *Result {
 	slices.SortStableFunc(r.Unexpected, func(x, y Flap) int {
 		return cmp.Or(cmp.Compare(y.weight, x.weight), x.Start.Compare(y.Start))
 	})
-	r.findBlindness(answer, a.Optional)
+	r.findBlindness(answer)
 	return r
 }
 
@@ -126,10 +125,10 @@ func (p *period) judge() {
 	if p.Scope.HasNodes() { // otherwise, the nodes only say where the pods ran
 		for _, node := range p.Nodes {
 			unready, upTo := p.lasted(incident.TrackNode, node, p.Turned, whole)
-			p.judgeEffect(node, p.isCalm() || p.ignores("", node), p.Node, unready, "not Ready for "+upTo, "heartbeats were late")
+			p.judgeNode(node, p.ignores("", node), unready, upTo)
 		}
 		if n := p.NodesLeftOut; n > 0 {
-			p.judgeEffect(phrase.Count(n, "more node", "more nodes"), p.isCalm() || slices.Contains(p.IgnoreNames, "*"), p.Node, whole, "not Ready for up to ", "")
+			p.judgeNode(phrase.Count(n, "more node", "more nodes"), slices.Contains(p.IgnoreNames, "*"), whole, "up to ")
 		}
 	}
 	if p.worst == nil && !p.accepted && !p.ignores(p.Namespace, p.Subject) && !p.isCalm() {
@@ -144,6 +143,12 @@ func (p *period) judgeService(name string, expected bool, lost, outages int, dow
 		brief = phrase.Count(lost, "ready address", "ready addresses") + " lost"
 	}
 	p.judgeEffect(name, expected, p.Service, down, "no ready address for "+upTo, brief)
+}
+
+// judgeNode judges the effect on a node, or on those that the incident does not list.
+func (p *period) judgeNode(name string, expected bool, unready time.Duration, upTo string) {
+	expected = expected || p.isCalm() && unready <= advice.PlannedSilence
+	p.judgeEffect(name, expected, p.Node, unready, "not Ready for "+upTo, "heartbeats were late")
 }
 
 // judgeEffect judges an effect on an object, which lasted for a time. A description of the effect precedes the time. If it
@@ -223,7 +228,7 @@ func within(start, end, from, to time.Time) time.Duration {
 
 // findBlindness adds up the time for which each resource was not watched. Nothing was watched before the coverage begins,
 // and after the time of the answer.
-func (r *Result) findBlindness(answer *api.Answer, optional []string) {
+func (r *Result) findBlindness(answer *api.Answer) {
 	c, from, to := &answer.Coverage, r.From, r.To
 	if from = incident.Later(from, cmp.Or(c.Since.Time, to)); to.After(answer.AsOf) {
 		to = answer.AsOf
@@ -231,7 +236,9 @@ func (r *Result) findBlindness(answer *api.Answer, optional []string) {
 	outside, blind := r.To.Sub(r.From)-max(to.Sub(from), 0), map[string]time.Duration{"all resources": 0}
 	for _, g := range c.Gaps {
 		for _, resource := range g.Resources {
-			if !slices.Contains(optional, resource) || !isForbidden(&g, resource, c.NotWatched) {
+			if !g.To.IsZero() || !slices.ContainsFunc(c.NotWatched, func(x api.NotWatched) bool {
+				return x.Optional && x.Resource == resource && x.Cluster == g.Cluster
+			}) {
 				blind[resource+api.InCluster(g.Cluster)] += within(g.From, g.To.Time, from, to)
 			}
 		}
@@ -241,13 +248,4 @@ func (r *Result) findBlindness(answer *api.Answer, optional []string) {
 			r.Blind, r.BlindTo = d, resource
 		}
 	}
-}
-
-// isForbidden reports whether a resource was not watched in a gap because of a missing permission. A gap has the reason of
-// the first failure. While it is ongoing, NotWatched has the reason of the last one.
-func isForbidden(g *api.Gap, resource string, now []api.NotWatched) bool {
-	const forbidden = string(event.ReasonForbidden)
-	return g.Reason == forbidden || g.To.IsZero() && slices.ContainsFunc(now, func(x api.NotWatched) bool {
-		return x.Resource == resource && x.Reason == forbidden
-	})
 }

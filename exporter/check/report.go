@@ -13,7 +13,7 @@ import (
 
 const (
 	// maxShown is the maximum number of flaps in the text, so that it fits on one screen.
-	maxShown = 4
+	maxShown = 3
 	// width and indent are the maximum width of a line and the indentation of details.
 	width, indent = 110, 4
 )

@@ -111,7 +111,7 @@ func addCoverage(a *api.Coverage, cluster string, s *State, q *api.Query) {
 
 func notWatched(cluster string, all []watches.Watch) (list []api.NotWatched) {
 	for _, w := range all {
-		list = append(list, api.NotWatched{Cluster: cluster, Resource: w.Resource.String(), Since: phrase.Time{Time: w.Since}, Reason: string(w.Reason)})
+		list = append(list, api.NotWatched{Cluster: cluster, Resource: w.Resource.String(), Since: phrase.Time{Time: w.Since}, Reason: string(w.Reason), Optional: !w.Expected})
 	}
 	return list
 }

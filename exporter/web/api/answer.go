@@ -77,12 +77,14 @@ type Gap struct {
 	MayMiss string `json:"may_miss"`
 }
 
-// NotWatched is a resource that is not watched. Since is null if the start is unknown.
+// NotWatched is a resource that is not watched. Since is null if the start is unknown. Optional is set if kubeflap needs no
+// permission for it, because it watches only one namespace.
 type NotWatched struct {
 	Cluster  string      `json:"cluster,omitempty"`
 	Resource string      `json:"resource"`
 	Since    phrase.Time `json:"since"`
 	Reason   string      `json:"reason"`
+	Optional bool        `json:"optional,omitempty"`
 }
 
 var idPattern = regexp.MustCompile(`^[0-9a-f]+(-[0-9]*)?$`)
