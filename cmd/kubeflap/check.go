@@ -45,7 +45,7 @@ type checker struct {
 }
 
 func registerCheck(app *kingpin.Application) (string, command) {
-	c := &checker{}
+	c := &checker{allowances: check.Allowances{Blind: -1}}
 	cmd := app.Command("check", "Fail if something flaps while a command runs, such as kubeflap check -- make e2e, or for a given time. "+
 		"Watches a live cluster, or reads a recording (--recording) or a running kubeflap instance (--url). "+
 		"If the command fails, its exit status is returned. Otherwise, 0 means no unexpected flap, 1 means that something flapped or kubeflap was blind, and 2 means an invalid command line or no access.")
@@ -74,19 +74,15 @@ func (c *checker) addAllowances(cmd *kingpin.CmdClause) {
 	addFlag(cmd, "allow.service", "Accept that a Service has no ready address for this time. With more than 0s, its addresses may flap.", &a.Service, parseDuration).Default("0s")
 	addFlag(cmd, "allow.node", "Accept that a node is not Ready for this time. With more than 0s, its heartbeats may be late.", &a.Node, parseDuration).Default("0s")
 	addFlag(cmd, "allow.planned", "Whether to accept planned departures and roll-outs while another address is ready.", &a.Planned, strconv.ParseBool).Default("true")
-	addFlag(cmd, "allow.blind", "Accept that a resource is not watched for this time. kubeflap may miss flaps in that time. The default is 2m, but at most half of the period.",
-		&a.Blind, func(s string) (*time.Duration, error) {
-			d, err := parseDuration(s)
-			return &d, err
-		}).PlaceHolder("DURATION")
-	ignore := func(name, help string, into *[]string) {
-		addFlag(cmd, name, help+" and can be repeated.", into, func(s string) ([]string, error) {
+	addFlag(cmd, "allow.blind", "Accept that a resource is not watched for this time. kubeflap may miss flaps in that time. The default is 2m, but at most half of the period.", &a.Blind, parseDuration).PlaceHolder("DURATION")
+	ignore := func(name, help, of string) {
+		addFlag(cmd, name, help+" and can be repeated.", &a.Ignored, func(s string) ([]string, error) {
 			_, err := path.Match(s, "")
-			return append(*into, s), err //nolint:wrapcheck // the flag's name is added
+			return append(a.Ignored, s+of), err //nolint:wrapcheck // the flag's name is added
 		}).PlaceHolder("PATTERN")
 	}
-	ignore("ignore.namespace", "Ignore a namespace. Can be a pattern such as test-*,", &a.IgnoreNamespaces)
-	ignore("ignore.name", "Ignore a node or a Service, such as shop/web. Can be a pattern such as shop/test-*,", &a.IgnoreNames)
+	ignore("ignore.namespace", "Ignore the Services of a namespace. Can be a pattern such as test-*,", "/*")
+	ignore("ignore.name", "Ignore a node or a Service, such as shop/web. Can be a pattern such as shop/test-*,", "")
 	cmd.Flag("allow", "YAML file with the values of these flags, by their names. Flags of the command line take precedence.").PlaceHolder("FILE").StringVar(&c.allow)
 	cmd.Action(func(given *kingpin.ParseContext) error { return c.readAllowances(cmd, given) })
 }
@@ -168,14 +164,12 @@ func (c *checker) runCommand(p program) error {
 // source.
 func (c *checker) during(p program, now time.Time) error {
 	c.between.from = now
-	if len(c.command) > 0 {
-		if err := c.runCommand(p); err != nil {
-			return err
-		}
-	} else {
+	if len(c.command) == 0 {
 		p.logger.Info("checking", "for", c.duration)
 		wait(p.ctx, c.duration)
 		c.between.to = now.Add(c.duration) // the time after an interrupt is not watched
+	} else if err := c.runCommand(p); err != nil {
+		return err
 	}
 	time.Sleep(settleFor)
 	return nil

@@ -40,8 +40,8 @@ func TestCheckOfStories(t *testing.T) {
 		{"a node flaps, and many Services lose an address each time", crowded + "repeat 4 every 150\n    100 silent 1 until 170", 90, 900, check.Allowances{Node: time.Minute, Service: long}, "[node-1: not Ready for 2m13s] 0 0"},
 		{"a planned departure", "200 cordon 1\n210 drain 1\n300 silent 1 until 900", 100, 1000, check.Allowances{Planned: true}, "[] 1 0"},
 		{"a plan that failed", "200 cordon 1\n210 drain 1\n300 silent 1 until 3000", 100, 2000, check.Allowances{Planned: true}, "[node-1: not Ready for 27m28s] 0 0"},
-		{"Services that the incident does not list, while the others are ignored", crowded + "0 service s53 1\n0 service s54 1\n" + single + "100 silent 1 until 200", 90, 400, check.Allowances{Node: long, IgnoreNames: []string{"shop/s*"}}, "[65 more Services: no ready address for up to 74.1s] 0 0"},
-		{"nodes that the incident does not list, while the others are ignored", "start 130\n" + fleet(129), 90, 400, check.Allowances{Service: long, IgnoreNames: []string{"node-*"}}, "[29 more nodes: not Ready for up to 50.7s] 0 0"},
+		{"Services that the incident does not list, while the others are ignored", crowded + "0 service s53 1\n0 service s54 1\n" + single + "100 silent 1 until 200", 90, 400, check.Allowances{Node: long, Ignored: []string{"shop/s*"}}, "[65 more Services: no ready address for up to 74.1s] 0 0"},
+		{"nodes that the incident does not list, while the others are ignored", "start 130\n" + fleet(129), 90, 400, check.Allowances{Service: long, Ignored: []string{"node-*"}}, "[29 more nodes: not Ready for up to 50.7s] 0 0"},
 		{"nodes that the incident does not list, while the others may be not Ready for so long", "start 130\n" + fleet(128) + "100 silent 129 until 290", 90, 400, check.Allowances{Service: long, Node: time.Minute}, "[node-1: not Ready for up to 2m50s] 0 0"},
 		{"which may fail for so long", crowded + "100 silent 1 until 200", 90, 400, check.Allowances{Node: long, Service: long}, "[] 1 0"},
 	} {

@@ -21,25 +21,19 @@ type Allowances struct {
 	// Service is the time for which a Service may have no ready address. If it is more than 0, single addresses may also
 	// flap. Node is the time for which a node may be not Ready, likewise.
 	Service, Node time.Duration
-	// Blind is the time for which a resource may be not watched. If it is nil, it is defaultBlind, but at most half of the
-	// period.
-	Blind *time.Duration
+	// Blind is the time for which a resource may be not watched. If it is less than 0, it is 2 minutes, but at most half of
+	// the period.
+	Blind time.Duration
 	// Planned is set if planned departures and roll-outs are accepted while another address is ready.
 	Planned bool
-	// IgnoreNamespaces and IgnoreNames are patterns in the syntax of path.Match. A name is that of a node, or a Service's
-	// namespace and name, such as shop/web.
-	IgnoreNamespaces, IgnoreNames []string
+	// Ignored are patterns in the syntax of path.Match. They match the name of a node, or a Service's namespace and name,
+	// such as shop/web.
+	Ignored []string
 }
 
-const defaultBlind = 2 * time.Minute
-
-// ignores reports whether flaps of an object are accepted. The namespace of a node is empty.
-func (a *Allowances) ignores(namespace, name string) bool {
-	return namespace != "" && matches(a.IgnoreNamespaces, namespace) || matches(a.IgnoreNames, strings.TrimPrefix(namespace+"/"+name, "/"))
-}
-
-func matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
+// ignores reports whether all flaps of a node or a Service are accepted.
+func (a *Allowances) ignores(name string) bool {
+	return slices.ContainsFunc(a.Ignored, func(p string) bool {
 		ok, _ := path.Match(p, name)
 		return ok
 	})
@@ -75,8 +69,10 @@ func (r *Result) Passed() bool { return len(r.Unexpected) == 0 && !r.IsBlind() }
 
 // Judge judges the incidents of a period.
 func Judge(answer *api.Answer, from, to time.Time, a *Allowances) *Result {
-	allowedBlind := min(defaultBlind, to.Sub(from)/2)
-	r := &Result{From: from, To: to, AllowedBlind: *cmp.Or(a.Blind, &allowedBlind), Missing: answer.Coverage.Missing(from)}
+	r := &Result{From: from, To: to, AllowedBlind: a.Blind, Missing: answer.Coverage.Missing(from)}
+	if a.Blind < 0 {
+		r.AllowedBlind = min(2*time.Minute, to.Sub(from)/2)
+	}
 	for i := range answer.Incidents {
 		x := &answer.Incidents[i]
 		if x.Withdrawn != "" || x.Start.After(to) || !x.End.IsZero() && x.End.Before(from) {
@@ -113,25 +109,25 @@ func (p *period) judge() {
 	others, whole := p.Counts, within(p.Start, p.End.Time, p.from, p.to)
 	for _, s := range p.Services {
 		others.Lost, others.Outages, others.OutageTime = others.Lost-s.Lost, others.Outages-s.Outages, others.OutageTime-s.OutageTime
-		expected := p.ignores(s.Namespace, s.Name) || p.Planned && (isExpected(&s) || p.isTornDown(&s))
+		expected := p.ignores(s.String()) || p.Planned && p.isExpected(&s)
 		down, upTo := p.lasted(incident.TrackOutage, s.String(), p.Outages, time.Duration(s.OutageTime))
 		p.judgeService(s.String(), expected, s.Lost, s.Outages, down, upTo)
 	}
-	// Only the pattern * matches what the incident does not list.
+	// Only a pattern that matches everything matches what the incident does not list.
 	if n := p.ServicesLeftOut; n > 0 {
-		p.judgeService(phrase.Count(n, "more Service", "more Services"), slices.Contains(p.IgnoreNamespaces, "*"),
+		p.judgeService(phrase.Count(n, "more Service", "more Services"), slices.Contains(p.Ignored, "*/*"),
 			others.Lost, others.Outages, min(time.Duration(others.OutageTime), whole), "up to ")
 	}
 	if p.Scope.HasNodes() { // otherwise, the nodes only say where the pods ran
 		for _, node := range p.Nodes {
 			unready, upTo := p.lasted(incident.TrackNode, node, p.Turned, whole)
-			p.judgeNode(node, p.ignores("", node), unready, upTo)
+			p.judgeNode(node, p.ignores(node), unready, upTo)
 		}
 		if n := p.NodesLeftOut; n > 0 {
-			p.judgeNode(phrase.Count(n, "more node", "more nodes"), slices.Contains(p.IgnoreNames, "*"), whole, "up to ")
+			p.judgeNode(phrase.Count(n, "more node", "more nodes"), slices.Contains(p.Ignored, "*"), whole, "up to ")
 		}
 	}
-	if p.worst == nil && !p.accepted && !p.ignores(p.Namespace, p.Subject) && !p.isCalm() {
+	if p.worst == nil && !p.accepted && !p.ignores(strings.TrimPrefix(p.Namespace+"/"+path.Base(p.Subject), "/")) && !p.isCalm() {
 		p.fails(0, p.What(), words(p.Cause))
 	}
 }
@@ -180,9 +176,13 @@ func (p *period) isCalm() bool {
 	return p.Planned && (p.Verdict == verdict.Planned || p.Cause == cause.PodDeleted && p.Outages > 0)
 }
 
-// isExpected reports whether all outages of a Service were meant to be: nobody wanted pods, or it had a single address,
-// which was replaced.
-func isExpected(s *incident.Service) bool {
+// isExpected reports whether all outages of a Service were meant to be: it was deleted soon after its pods, nobody wanted
+// pods, or it had a single address, which was replaced.
+func (p *period) isExpected(s *incident.Service) bool {
+	// The objects of a namespace are deleted in any order.
+	if p.Cause == cause.PodDeleted && s.Deleted && s.Outages == 1 && time.Duration(s.OutageTime) <= 30*time.Second {
+		return true
+	}
 	switch s.OutageClass {
 	case cause.ScaledToZero.String():
 		return true
@@ -192,23 +192,14 @@ func isExpected(s *incident.Service) bool {
 	return false
 }
 
-// tornDownWithin is the longest time between the deletions of pods and of their Service if somebody deletes both, for example
-// with their namespace, whose objects are deleted in any order.
-const tornDownWithin = 30 * time.Second
-
-// isTornDown reports whether the only outage of a Service began because its pods were deleted, and it was deleted soon after.
-func (p *period) isTornDown(s *incident.Service) bool {
-	return p.Cause == cause.PodDeleted && s.Deleted && s.Outages == 1 && time.Duration(s.OutageTime) <= tornDownWithin
-}
-
 // lasted returns how long an object was in the given state in the period. The incident counts the spans of all objects in this
 // state. If the timeline lacks some, the result is the given limit, after "up to".
 func (p *period) lasted(lane incident.Track, name string, spans int, limit time.Duration) (d time.Duration, upTo string) {
 	for _, s := range p.Timeline {
-		if s.Track != lane {
-			continue
+		if s.Track == lane {
+			spans--
 		}
-		if spans--; s.Name == name {
+		if s.Track == lane && s.Name == name {
 			d += within(s.Start, s.End.Time, p.from, p.to)
 		}
 	}

@@ -85,11 +85,11 @@ func (r *Result) tests() (all []junit.Testcase) {
 	if len(all) == 0 {
 		add("no unexpected flap", nil)
 	}
+	var failure *junit.Result
 	if r.IsBlind() {
-		add("coverage", &junit.Result{Message: "kubeflap was blind", Data: strings.Join(r.blindness(), "\n")})
-	} else {
-		add("coverage", nil)
+		failure = &junit.Result{Message: "kubeflap was blind", Data: strings.Join(r.blindness(), "\n")}
 	}
+	add("coverage", failure)
 	return all
 }
 
