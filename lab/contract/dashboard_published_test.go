@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
 // An import asks for the data source and for kubeflap's address. It replaces ${NAME} of each input.
@@ -117,6 +119,30 @@ func TestRedIsUnplanned(t *testing.T) {
 }
 
 func isCalm(name string) bool { return calm.MatchString(strings.ReplaceAll(name, "unplanned", "")) }
+
+// Outages that nobody has to mend are many and old, so a table of outages must begin with the unplanned ones.
+func TestUnplannedOutagesComeFirst(t *testing.T) {
+	found := 0
+	for _, d := range dashboards(t) {
+		for _, p := range d.Panels {
+			if p.Type != "table" || !strings.Contains(p.Targets[0].Expr, "by (cluster, namespace, service, class)") {
+				continue
+			}
+			found++
+			if first := p.Options.SortBy[0]; first.DisplayName != "Class" || !first.Desc {
+				t.Errorf("%s: panel %q is sorted by %+v", d.File, p.Title, first)
+			}
+		}
+	}
+	for c := range cause.NumClasses {
+		if c.String() > cause.Unplanned.String() {
+			t.Errorf("%s comes before the unplanned ones", c)
+		}
+	}
+	if found == 0 {
+		t.Error("there is no table of outages")
+	}
+}
 
 // checkMapped checks the colours of states, and of columns of classes and verdicts.
 func checkMapped(t *testing.T, d dashboard, p panel, value any) {

@@ -55,6 +55,12 @@ type panel struct {
 		Defaults  fieldDefaults
 		Overrides []override
 	}
+	Options struct {
+		SortBy []struct {
+			DisplayName string
+			Desc        bool
+		}
+	}
 }
 
 type fieldDefaults struct {
