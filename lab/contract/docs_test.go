@@ -145,6 +145,21 @@ func TestTheIndexHasEveryPage(t *testing.T) {
 	}
 }
 
+// The lab's list of scenarios has the numbers of the demo's recordings.
+func TestTheRecordingsAreNumbered(t *testing.T) {
+	text := readFile(t, "lab/README.md")
+	files := try(filepath.Glob(filepath.Join(Root, "exporter/recording/incidents/*.jsonl.gz")))(t)
+	if len(files) != 5 {
+		t.Errorf("found %d recordings", len(files))
+	}
+	for _, file := range files {
+		number, name, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".jsonl.gz"), "-")
+		if !regexp.MustCompile("(?m)^\\| `" + name + "` \\|.*\\| " + number + " \\|$").MatchString(text) {
+			t.Errorf("lab/README.md does not list %s with the number %s", name, number)
+		}
+	}
+}
+
 // The README fits on two screens.
 func TestTheReadmeIsShort(t *testing.T) {
 	text := readFile(t, "README.md")
