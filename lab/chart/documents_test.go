@@ -182,7 +182,7 @@ func (p *page) helm(command string) {
 	must(p, os.WriteFile(file, []byte(p.values), 0o600))
 	command = regexp.MustCompile(`^(bin/)?helm (install|upgrade|template)`).ReplaceAllString(command, "bin/helm template")
 	command = regexp.MustCompile(`oci://\S+ --version VERSION|bin/kubeflap-\*\.tgz`).ReplaceAllString(command, "bin/chart/kubeflap")
-	command = strings.NewReplacer("--create-namespace", "", "--values values.yaml", "--values "+file, "oc apply --server-side --filename -", "cat").Replace(command)
+	command = strings.NewReplacer("--create-namespace", "", "--values values.yaml", "--values '"+file+"'", "oc apply --server-side --filename -", "cat").Replace(command)
 	cmd := exec.CommandContext(p.Context(), "bash", "-c", "set -e -o pipefail; "+command)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), p.variables...)
 	out, err := cmd.Output()
