@@ -45,7 +45,7 @@ check-rules: build bin/promtool bin/amtool ## Check metrics, rules and Alertmana
 contract-test: bin/promtool bin/amtool bin/helm bin/kubectl ## Check rules, dashboards and documents against kubeflap's metrics.
 	cd lab/contract && $(FRESH) ./...
 prometheusrule: ## Write the rules as a PrometheusRule. [OUT=file] [RUNBOOKS=URL] [PAGE=URL] [GRAFANA=URL]
-	RUNBOOKS='$(RUNBOOKS)' PAGE='$(PAGE)' GRAFANA='$(GRAFANA)' tools/prometheusrule.sh $(or $(OUT),bin/prometheusrule.yaml) $(RULES)
+	RUNBOOKS='$(RUNBOOKS)' PAGE='$(PAGE)' GRAFANA='$(GRAFANA)' tools/prometheusrule.sh '$(or $(OUT),bin/prometheusrule.yaml)' $(RULES)
 check-chart: bin/helm bin/promtool ## Check the rendered chart, rejected values, its README and deploy/.
 	cd lab/chart && $(FRESH) .
 # The chart in the tree has no copies of the rules and dashboards.
