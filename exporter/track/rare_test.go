@@ -11,24 +11,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// TestCordonOfUnknownAgeLapses lists an empty node that was cordoned at an unknown time. It dies two hours later.
-func TestCordonOfUnknownAgeLapses(t *testing.T) {
-	a := aNode("a", ready, -1e6)
-	a.Unschedulable = true
-	s := newStory(t, grace40)
-	s.starts(a, aNode("b", ready, 0), lease("a", 0), lease("b", 0))
-	for at := 10.0; at < 7400; at += 10 {
-		if at <= 7200 {
-			s.at(at).modified(lease("a", at))
-		}
-		s.at(at + 1).modified(lease("b", at+1))
-	}
-	all := of[transition.HeartbeatMissed](s)
-	if len(all) != 1 || all[0].Node != "a" || all[0].Loss.Announced != "" {
-		t.Errorf("silences %+v, want one without an announcement", all)
-	}
-}
-
 // TestLastLossHasTheKnownCause removes two addresses with one write. The cause of one of the losses is known.
 func TestLastLossHasTheKnownCause(t *testing.T) {
 	for _, gone := range []string{"web-1", "web-2"} {
@@ -77,16 +59,6 @@ func TestManyContainers(t *testing.T) {
 	if len(all) != 1 || all[0].Cause != cause.ContainerExit || strings.Contains(all[0].Why, "app") || !strings.Contains(all[0].Why, "proxy") {
 		t.Errorf("changes %v, want an exit of the container proxy", all)
 	}
-}
-
-// TestRestartCountThatFalls shows that a kubelet that lost a container's history restarts nothing.
-func TestRestartCountThatFalls(t *testing.T) {
-	s := newStory(t, grace40)
-	c := event.Container{Name: "app", Image: "x:1", ID: "a", State: "running", Ready: true, Restarts: 5}
-	s.starts(aPod("web-1", ready, c))
-	c.Restarts = 4
-	s.at(10).modified(aPod("web-1", ready, c))
-	equal(t, "silent restarts", count[transition.PodRestartedSilently](s), 0)
 }
 
 // TestReadyPodWithoutANode shows that a lost node without pods is not the node of a pod without one.

@@ -22,15 +22,3 @@ func TestPodThatStaysForgetsTheServicesThatHeldIt(t *testing.T) {
 		t.Errorf("it remembers %d Services", n)
 	}
 }
-
-func TestUpdatedPodStaysInItsServices(t *testing.T) {
-	x := newStore()
-	o := &event.Pod{Containers: []event.Container{{Image: "app:1"}}}
-	p := x.newPod(o, &namespace{})
-	x.JoinService(p, &service{true})
-	o.Containers[0].Image = "app:2"
-	x.update(p, o)
-	if n := len(x.of(p).services); n != 1 {
-		t.Errorf("it belongs to %d Services", n)
-	}
-}
