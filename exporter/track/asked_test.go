@@ -49,8 +49,8 @@ func TestRewriteThatChangesNoReadinessCountsNothingAndAllocatesNothing(t *testin
 	equal(t, "findings", len(s.transitions()), 0)
 }
 
-// TestPodEventCostsAsMuchInALargeFamily has a StatefulSet with a Service for each pod. Only the Service of the pod matters.
-func TestPodEventCostsAsMuchInALargeFamily(t *testing.T) {
+// TestPodEventInALargeFamilyAllocatesNothing has a StatefulSet with a Service for each pod. Only the Service of the pod matters.
+func TestPodEventInALargeFamilyAllocatesNothing(t *testing.T) {
 	for _, services := range []int{2, 200} {
 		f, last := aFamily(services, 1)
 		e := event.Event{Seen: clock(60), Kind: event.KindPod, Type: event.Modified, Object: last}
