@@ -48,12 +48,15 @@ func (c *Cluster) writeKubeconfigs(ctx context.Context, address string, tokens m
 	}
 }
 
-// proxyControllerManager starts a proxy in front of the API server. It returns the path of a kubeconfig that connects
-// the controller manager through the proxy.
-func (c *Cluster) proxyControllerManager() (kubeconfig string) {
-	c.ControllerManagerProxy = proxy.Start(c.Config, "127.0.0.1:0")
-	direct := c.kubeconfig(userControllerManager)
-	kubeconfig = direct + "-proxied"
-	c.ControllerManagerProxy.Kubeconfig(direct, kubeconfig)
+// connect returns the path of a kubeconfig with which a component reaches the API server as a user, through a proxy of its
+// own if Options.Proxied is set.
+func (c *Cluster) connect(component, user string) (kubeconfig string) {
+	direct := c.kubeconfig(user)
+	if !c.options.Proxied {
+		return direct
+	}
+	c.Proxies[component] = proxy.Start(c.Config)
+	kubeconfig = c.kubeconfig(component + "-proxied")
+	c.Proxies[component].Kubeconfig(direct, kubeconfig)
 	return kubeconfig
 }

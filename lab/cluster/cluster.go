@@ -37,10 +37,8 @@ type Options struct {
 	NoControllerManager bool
 	// APIServerFlags are additional flags of the API server.
 	APIServerFlags []string
-	// ControllerManagerProxied connects the controller manager to the API server through a proxy.
-	ControllerManagerProxied bool
-	// KubeletsLinked connects each kubelet to the API server through a link.
-	KubeletsLinked bool
+	// Proxied connects the controller manager and each kubelet to the API server through a proxy of its own.
+	Proxied bool
 	// APIServerMemory is the GOMEMLIMIT of the API server. Empty means no limit.
 	APIServerMemory string
 	// Nice is the niceness of etcd and the API server, relative to the lab's own niceness.
@@ -61,14 +59,11 @@ type Cluster struct {
 	Client kubernetes.Interface
 
 	Etcd, APIServer, ControllerManager *Process
-	// ControllerManagerProxy connects the controller manager to the API server. It is nil unless
-	// Options.ControllerManagerProxied is set.
-	ControllerManagerProxy *proxy.Proxy
 	// Kubelets holds the hollow kubelets by node name.
 	Kubelets map[string]*Process
-	// KubeletLinks holds, by node name, the links from the kubelets to the API server. It is empty unless
-	// Options.KubeletsLinked is set.
-	KubeletLinks map[string]*proxy.Link
+	// Proxies holds the proxies of the kubelets by node name, and that of the controller manager by ControllerManagerName.
+	// It is empty unless Options.Proxied is set.
+	Proxies map[string]*proxy.Proxy
 	// Runtimes holds the container runtimes of the nodes, by node name.
 	Runtimes map[string]*Runtime
 
@@ -88,7 +83,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if options.Release == "" {
 		options.Release = Newest
 	}
-	c := &Cluster{options: options, Kubelets: map[string]*Process{}, KubeletLinks: map[string]*proxy.Link{}, Runtimes: map[string]*Runtime{}}
+	c := &Cluster{options: options, Kubelets: map[string]*Process{}, Proxies: map[string]*proxy.Proxy{}, Runtimes: map[string]*Runtime{}}
 	err := steps.Run(func() {
 		c.binaries = Build(ctx, options.Log, options.Release)
 		c.dir = steps.Value(os.MkdirTemp("", "kubeflap-lab-"))
@@ -168,11 +163,8 @@ func (c *Cluster) Stop() {
 	for _, r := range c.Runtimes {
 		r.stop()
 	}
-	for _, link := range c.KubeletLinks {
-		link.Stop()
-	}
-	if c.ControllerManagerProxy != nil {
-		c.ControllerManagerProxy.Stop()
+	for _, p := range c.Proxies {
+		p.Stop()
 	}
 	if err := os.RemoveAll(c.dir); err != nil {
 		c.options.Log.Warn("cannot remove the cluster's data", "dir", c.dir, "err", err)

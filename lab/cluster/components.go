@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
@@ -38,13 +37,13 @@ func (c *Cluster) startEtcd() (endpoint string) {
 	return endpoint
 }
 
+// ControllerManagerName is the name of the controller manager's program.
+const ControllerManagerName = "kube-controller-manager"
+
 func (c *Cluster) startControllerManager(ctx context.Context) {
 	c.managerAddress = FreePort()
 	_, port, _ := net.SplitHostPort(c.managerAddress)
-	kubeconfig := c.kubeconfig(userControllerManager)
-	if c.options.ControllerManagerProxied {
-		kubeconfig = c.proxyControllerManager()
-	}
+	kubeconfig := c.connect(ControllerManagerName, userControllerManager)
 	flags := append([]string{
 		"--kubeconfig=" + kubeconfig,
 		"--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
@@ -56,7 +55,7 @@ func (c *Cluster) startControllerManager(ctx context.Context) {
 		// process expires.
 		"--leader-elect=false",
 	}, c.options.ControllerManagerFlags...)
-	c.ControllerManager = c.run("kube-controller-manager", "kube-controller-manager", 0, flags...)
+	c.ControllerManager = c.run(ControllerManagerName, ControllerManagerName, 0, flags...)
 	if c.options.ControllerManagerPod {
 		steps.Value(c.Client.CoreV1().Pods(metav1.NamespaceSystem).Create(ctx, controllerManagerPod(c.options.Release, flags), metav1.CreateOptions{}))
 	}
@@ -65,7 +64,7 @@ func (c *Cluster) startControllerManager(ctx context.Context) {
 // controllerManagerPod returns a pod that looks like the mirror pod of a static pod. It lacks the mirror annotation.
 // With that annotation, the kubelet would delete the pod, because the node has no manifest for it.
 func controllerManagerPod(release Release, flags []string) *corev1.Pod {
-	const name = "kube-controller-manager"
+	const name = ControllerManagerName
 	node := NodeName(0)
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -114,15 +113,8 @@ func (c *Cluster) startKubelet(i int) {
 	c.Runtimes[node] = startRuntime(socket, i)
 	c.boot(node)
 	_, port, _ := net.SplitHostPort(FreePort())
-	kubeconfig := c.kubeconfig(userKubelet)
-	if c.options.KubeletsLinked {
-		c.KubeletLinks[node] = proxy.StartLink(strings.TrimPrefix(c.Config.Host, "https://"))
-		direct := kubeconfig
-		kubeconfig += "-" + node
-		proxy.LeadKubeconfig(direct, kubeconfig, "https://"+c.KubeletLinks[node].Address, nil)
-	}
 	c.Kubelets[node] = c.run(node, "kubelet", 0,
-		"--name="+node, "--kubeconfig="+kubeconfig, "--runtime=unix://"+socket,
+		"--name="+node, "--kubeconfig="+c.connect(node, userKubelet), "--runtime=unix://"+socket,
 		"--root-dir="+c.path(node), "--boot-id-file="+c.path(node+".boot-id"), "--port="+port,
 	)
 }

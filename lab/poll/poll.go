@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // interval is short enough to see a state that lasts a second.
@@ -13,27 +15,20 @@ const interval = 50 * time.Millisecond
 // Until calls the function check repeatedly until check returns nil. After the timeout, Until returns the last error of
 // check.
 func Until(ctx context.Context, timeout time.Duration, what string, check func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	start := time.Now()
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
 	var last error
-	for {
+	err := wait.PollUntilContextTimeout(ctx, interval, timeout, true, func(ctx context.Context) (bool, error) {
 		err := check(ctx)
-		if err == nil {
-			return nil
-		}
 		// If the timeout canceled the check, keep the error of the previous check, which says what is missing.
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waited %s for %s: %w", time.Since(start).Round(time.Millisecond), what, last)
-		case <-tick.C:
-		}
+		return err == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waited %s for %s: %w", time.Since(start).Round(time.Millisecond), what, last)
 	}
+	return nil
 }
 
 // Sleep waits for d, or until the context ends. Use it for the duration of a fault. To wait for a state, use Until.

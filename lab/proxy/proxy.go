@@ -1,5 +1,5 @@
 // Package proxy implements a proxy that injects faults into the connection to the API server. It can freeze and end watches,
-// and answer requests with an error.
+// answer requests with an error, and let no data pass at all.
 package proxy
 
 import (
@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -30,6 +31,8 @@ type Proxy struct {
 	certificate []byte
 	server      *http.Server
 	forward     *httputil.ReverseProxy
+	// cables holds the connections of all clients.
+	cables cables
 
 	mu sync.Mutex
 	// gates holds a gate for the watches of each resource that was ever frozen or watched.
@@ -41,14 +44,15 @@ type Proxy struct {
 	end      context.CancelFunc
 }
 
-// Start starts a proxy at the given address, in front of the API server in config.
-func Start(config *rest.Config, address string) *Proxy {
+// Start starts a proxy in front of the API server in config.
+func Start(config *rest.Config) *Proxy {
 	target, trust := steps.Value(url.Parse(config.Host)), steps.Value(rest.TLSConfigFor(config))
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	steps.Must(err)
 	pair := steps.Value(tls.X509KeyPair(certificate, key))
-	listener := steps.Value(tls.Listen("tcp", address, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}))
-	p := &Proxy{URL: "https://" + listener.Addr().String(), certificate: certificate, gates: map[string]*gate{}}
+	cables := cables{steps.Value(net.Listen("tcp", "127.0.0.1:0")), newGate()}
+	listener := tls.NewListener(cables, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}})
+	p := &Proxy{URL: "https://" + listener.Addr().String(), certificate: certificate, cables: cables, gates: map[string]*gate{}}
 	p.watching, p.end = context.WithCancel(context.Background())
 	silent := log.New(io.Discard, "", 0) // broken connections are expected
 	p.forward = &httputil.ReverseProxy{
@@ -67,22 +71,56 @@ func Start(config *rest.Config, address string) *Proxy {
 }
 
 // Stop closes all connections.
-func (p *Proxy) Stop() { _ = p.server.Close() }
+func (p *Proxy) Stop() {
+	_ = p.server.Close()
+	p.Mend()
+}
 
 // Kubeconfig writes a copy of a kubeconfig. The copy has the same credentials, but uses the proxy.
-func (p *Proxy) Kubeconfig(from, to string) { LeadKubeconfig(from, to, p.URL, p.certificate) }
-
-// LeadKubeconfig writes a copy of a kubeconfig with another server address. If certificate is not nil, it is the
-// certificate of the new server in PEM format.
-func LeadKubeconfig(from, to, address string, certificate []byte) {
+func (p *Proxy) Kubeconfig(from, to string) {
 	config := steps.Value(clientcmd.LoadFromFile(from))
 	for _, cluster := range config.Clusters {
-		cluster.Server = address
-		if certificate != nil {
-			cluster.CertificateAuthority, cluster.CertificateAuthorityData = "", certificate
-		}
+		cluster.Server, cluster.CertificateAuthority, cluster.CertificateAuthorityData = p.URL, "", p.certificate
 	}
 	steps.Must(clientcmd.WriteToFile(*config, to))
+}
+
+// Cut stops all traffic, like a network that drops all packets. Open connections become silent, and new connections get
+// no response.
+func (p *Proxy) Cut() { p.cables.gate.shut() }
+
+// Mend restores all traffic. Data that was sent during the cut is then delivered.
+func (p *Proxy) Mend() { p.cables.gate.open() }
+
+// cables accepts connections that can be cut, like network cables.
+type cables struct {
+	net.Listener
+	gate *gate
+}
+
+// Accept returns the next connection.
+func (c cables) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	return cable{conn, c.gate}, err
+}
+
+// cable is a connection. While it is cut, it does not even show that the other side has closed it.
+type cable struct {
+	net.Conn
+	gate *gate
+}
+
+// Read waits while the connection is cut.
+func (c cable) Read(into []byte) (int, error) {
+	n, err := c.Conn.Read(into)
+	_ = c.gate.pass(context.Background()) // Stop opens it at last
+	return n, err
+}
+
+// Write waits while the connection is cut.
+func (c cable) Write(from []byte) (int, error) {
+	_ = c.gate.pass(context.Background())
+	return c.Conn.Write(from)
 }
 
 // ServeHTTP implements http.Handler. It blocks frozen requests. If Answer has set a status, it responds with that

@@ -41,7 +41,7 @@ func circuitBreakerOpen() Scenario {
 			{Name: "KubeflapNodeLost", Object: "Node " + breakerVictim},
 		},
 		Options: cluster.Options{
-			Release: cluster.Newest, Nodes: breakerNodes, ControllerManagerPod: true, ControllerManagerProxied: true,
+			Release: cluster.Newest, Nodes: breakerNodes, ControllerManagerPod: true, Proxied: true,
 			ControllerManagerFlags: []string{graceFlag, everySecond, "--leader-elect"},
 		},
 		Prepare: func(l *Lab) { spreadReady(l, breakerNodes) },
@@ -54,7 +54,8 @@ func circuitBreakerOpen() Scenario {
 func dieUnseen(l *Lab) {
 	kubelet := l.Cluster.Kubelets[breakerVictim]
 	l.WaitForHeartbeats()
-	l.Cluster.ControllerManagerProxy.Freeze("leases")
+	manager := l.Cluster.Proxies[cluster.ControllerManagerName]
+	manager.Freeze("leases")
 	// The cached Lease of the node is out of date after this renewal. It therefore always differs from the Lease in the
 	// API server.
 	l.waitForLeaseRenewal(breakerVictim)
@@ -65,7 +66,7 @@ func dieUnseen(l *Lab) {
 	}
 	l.waitForCount(0, transitions, "status", "unknown")
 	l.webHas(breakerNodes, "ready")
-	l.Cluster.ControllerManagerProxy.Thaw()
+	manager.Thaw()
 	l.waitForCount(1, transitions, "status", "unknown")
 	kubelet.Resume()
 	l.waitForNodeStatus("true", breakerVictim)

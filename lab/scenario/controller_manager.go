@@ -72,14 +72,14 @@ func controllerManagerStale(release cluster.Release) Scenario {
 		ByRelease: true,
 		Extra:     release == cluster.Newest,
 		Summary:   "the controller manager's watch of Leases is silent for longer than the grace period; all Leases are renewed on time",
-		Options:   cluster.Options{ControllerManagerProxied: true},
+		Options:   cluster.Options{Proxied: true},
 	})
 }
 
 // staleLeases is a fault in which the controller manager's watch of Leases is silent for longer than the grace period.
 func staleLeases(l *Lab) {
-	l.Cluster.ControllerManagerProxy.Freeze("leases")
-	defer l.Cluster.ControllerManagerProxy.Thaw()
+	l.Cluster.Proxies[cluster.ControllerManagerName].Freeze("leases")
+	defer l.Cluster.Proxies[cluster.ControllerManagerName].Thaw()
 	l.Sleep(stall)
 }
 

@@ -43,7 +43,7 @@ func Jury() []*Fault {
 	for _, f := range all {
 		f.Name, f.Prepare, f.Run, f.Reports = fmt.Sprintf("jury-%d", f.Number), f.prepare, f.playOn, append([]Report{}, f.Want...)
 		f.Options = cluster.Options{
-			Release: cluster.Newest, Nodes: max(3, f.nodes), KubeletsLinked: true,
+			Release: cluster.Newest, Nodes: max(3, f.nodes), Proxied: true,
 			ControllerManagerPod: true, ControllerManagerFlags: append(patientLeader(), defaultGrace, everySecond),
 		}
 		if f.prepare == nil {

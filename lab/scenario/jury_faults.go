@@ -72,12 +72,12 @@ func nodeFaults() []*Fault {
 // cutOff cuts nodes off from the API server until they are Unknown and kubeflap has reported this.
 func cutOff(l *Lab, f *Fault, nodes ...string) {
 	for _, node := range nodes {
-		l.Cluster.KubeletLinks[node].Cut()
+		l.Cluster.Proxies[node].Cut()
 	}
 	f.isSaid(l)
 	l.waitForNodeStatus("unknown", nodes...)
 	for _, node := range nodes {
-		l.Cluster.KubeletLinks[node].Mend()
+		l.Cluster.Proxies[node].Mend()
 	}
 	waitForRecovery(l, nodes...)
 }

@@ -40,7 +40,7 @@ func (s *Session) startKubeflap() {
 
 // startProxy starts a proxy for kubeflap, and writes a kubeconfig that uses this proxy with kubeflap's permissions.
 func (s *Session) startProxy() (kubeconfig string) {
-	s.Proxy = proxy.Start(s.Cluster.Config, cluster.FreePort())
+	s.Proxy = proxy.Start(s.Cluster.Config)
 	kubeconfig = s.account + ".proxy"
 	s.Proxy.Kubeconfig(s.account, kubeconfig)
 	return kubeconfig
