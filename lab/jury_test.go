@@ -46,7 +46,7 @@ func TestJury(t *testing.T) {
 			t.Run(fmt.Sprint(f.Number), func(t *testing.T) {
 				t.Parallel()
 				rows[i] = fmt.Sprintf("| %d | %s | failed |", f.Number, titles[fmt.Sprint(f.Number)])
-				runScenario(t, f.Scenario, session.Options{Kubeflap: kubeflap, Log: logger(t), Turns: turns})
+				runScenario(t, f.Scenario, session.Options{Kubeflap: kubeflap, Log: logger(t)})
 				rows[i] = fmt.Sprintf("| %d | %s | %s | %s |", f.Number, titles[fmt.Sprint(f.Number)], f.Verdict(), f.Took.Round(100*time.Millisecond))
 			})
 		}

@@ -101,9 +101,6 @@ func leftOut(s scenario.Scenario) bool {
 // nameOf returns the name of a scenario's test: the scenario and the release.
 func nameOf(s scenario.Scenario) string { return s.Name + "@" + string(s.Options.Release) }
 
-// turns lets at most two clusters start at the same time. After their start, they mostly wait.
-var turns = make(chan struct{}, 2)
-
 // TestScenarios checks that kubeflap agrees with the recorder on every transition of every scenario. Scenarios that
 // depend on the release also run on the oldest release. The five incidents must fire alerts with their cause and remedy,
 // and a healthy day must fire none. Each scenario has its own cluster.
@@ -120,9 +117,9 @@ func TestScenarios(t *testing.T) {
 		for _, s := range all {
 			t.Run(nameOf(s), func(t *testing.T) {
 				t.Parallel()
-				options := recorded(s, session.Options{Kubeflap: kubeflap, Seed: *seed, Log: logger(t), Turns: turns})
+				options := recorded(s, session.Options{Kubeflap: kubeflap, Seed: *seed, Log: logger(t)})
 				if s.Alerts != nil || s.Alerting() && s.Options.Release == releases[0] || *keep {
-					options.Rules = "../rules"
+					options.Alerts = true
 				}
 				runScenario(t, s, options)
 			})

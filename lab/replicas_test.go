@@ -39,7 +39,7 @@ func TestReplicasKeepTheHistory(t *testing.T) {
 		a.shows("node-2", over)
 		b.shows("node-2", over)
 
-		observer := steps.Value(prometheus.Start(d.ctx, "../rules", a.address, b.address))
+		observer := steps.Value(prometheus.Start(d.ctx, a.address, b.address))
 		d.t.Cleanup(observer.Stop)
 		for _, r := range []*replica{a, b} {
 			r.stop()

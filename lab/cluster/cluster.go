@@ -46,7 +46,7 @@ type Options struct {
 	// Data is a directory that SaveData has written. The cluster starts with a copy of it. If Data is empty, the
 	// cluster starts empty.
 	Data string
-	// Log receives the lab's messages. If it is nil, they are discarded.
+	// Log receives the lab's messages.
 	Log *slog.Logger
 }
 
@@ -77,9 +77,6 @@ type Cluster struct {
 // Start starts all components, and builds them if necessary. It returns when all nodes are Ready. The caller must call
 // Stop.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
-	if options.Log == nil {
-		options.Log = slog.New(slog.DiscardHandler)
-	}
 	if options.Release == "" {
 		options.Release = Newest
 	}

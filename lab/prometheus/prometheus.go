@@ -22,8 +22,8 @@ const (
 	Interval = 5 * time.Second
 	// startTimeout is long, because the machine may be compiling at the same time.
 	startTimeout = 3 * time.Minute
-	// binary is the path of Prometheus, which make builds, relative to the lab's directory.
-	binary = "../bin/prometheus"
+	// binary is the path of Prometheus, which make builds, and rules that of the alert rules, relative to the lab's directory.
+	binary, rules = "../bin/prometheus", "../rules"
 	// examplePage is the URL of kubeflap's page in the shipped rules. The lab replaces it by the real URL, as users do.
 	examplePage = "https://kubeflap.example.org"
 )
@@ -42,15 +42,15 @@ type Alert struct {
 	State               string
 }
 
-// Start starts a Prometheus with the rules in a directory. It returns when the first of the given replicas of kubeflap
-// (host and port) is scraped, because PromQL shows an increase only after the first sample. The caller must call Stop.
-func Start(ctx context.Context, rules string, kubeflap ...string) (*Prometheus, error) {
+// Start starts a Prometheus with the shipped rules. It returns when the first of the given replicas of kubeflap (host and
+// port) is scraped, because PromQL shows an increase only after the first sample. The caller must call Stop.
+func Start(ctx context.Context, kubeflap ...string) (*Prometheus, error) {
 	dir, err := os.MkdirTemp("", "kubeflap-lab-prometheus-")
 	if err != nil {
 		return nil, fmt.Errorf("create a directory for Prometheus: %w", err)
 	}
 	p := &Prometheus{dir: dir}
-	if err := steps.Run(func() { p.start(ctx, rules, kubeflap) }); err != nil {
+	if err := steps.Run(func() { p.start(ctx, kubeflap) }); err != nil {
 		p.Stop()
 		return nil, fmt.Errorf("start Prometheus: %w", err)
 	}
@@ -67,7 +67,7 @@ scrape_configs:
   static_configs: [{targets: ["%[2]s"], labels: {namespace: monitoring, service: kubeflap}}]
 `
 
-func (p *Prometheus) start(ctx context.Context, rules string, kubeflap []string) {
+func (p *Prometheus) start(ctx context.Context, kubeflap []string) {
 	steps.Must(os.Mkdir(filepath.Join(p.dir, "rules"), 0o700))
 	for _, name := range []string{"nodes.yaml", "services.yaml", "kubeflap.yaml"} {
 		text := string(steps.Value(os.ReadFile(filepath.Join(rules, name))))

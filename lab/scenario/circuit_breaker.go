@@ -61,9 +61,7 @@ func dieUnseen(l *Lab) {
 	l.waitForLeaseRenewal(breakerVictim)
 	kubelet.Pause()
 	l.Sleep(grace + breakerHolds)
-	if l.Fired != nil {
-		l.Must(l.Fired(l.Ctx, breakerAlert))
-	}
+	l.Must(l.Fired(l.Ctx, breakerAlert))
 	l.waitForCount(0, transitions, "status", "unknown")
 	l.webHas(breakerNodes, "ready")
 	manager.Thaw()

@@ -33,7 +33,7 @@ type Lab struct {
 	// Proxy connects kubeflap to the API server. It is nil unless Scenario.Proxied is set.
 	Proxy *proxy.Proxy
 	Log   *slog.Logger
-	// Fired waits until an alert of the scenario fires. Fired is nil if Prometheus does not run.
+	// Fired waits until an alert of the scenario fires. Fired is nil unless Scenario.Alerts are checked.
 	Fired func(ctx context.Context, alert string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64

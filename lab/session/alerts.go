@@ -14,7 +14,7 @@ import (
 
 // startPrometheus starts Prometheus. kubeflap must already be running.
 func (s *Session) startPrometheus() {
-	s.Prometheus = steps.Value(prometheus.Start(s.Ctx, s.options.Rules, strings.TrimPrefix(s.URL, "http://")))
+	s.Prometheus = steps.Value(prometheus.Start(s.Ctx, strings.TrimPrefix(s.URL, "http://")))
 	s.Fired = func(ctx context.Context, name string) error {
 		return s.Play(ctx, func(l *scenario.Lab) {
 			for i, want := range s.scenario.Alerts {

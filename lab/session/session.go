@@ -28,20 +28,21 @@ type Options struct {
 	Record string
 	// Raw means that the bytes of the watches are recorded, too (see package rawwatch).
 	Raw bool
-	// Rules is the directory of the alert rules. If Rules is not empty, a Prometheus also runs.
-	Rules string
+	// Alerts means that a Prometheus with the alert rules also runs.
+	Alerts bool
 	// Seed is the seed of the random scenario.
 	Seed uint64
-	// Turns limits how many sessions start at the same time. Its capacity is the limit, and nil means no limit. While a
-	// session starts, it uses all CPUs and pauses the kubelets. Too many starts at once would make heartbeats late.
-	Turns chan struct{}
-	Log   *slog.Logger
+	Log  *slog.Logger
 }
+
+// turns lets at most two sessions start at the same time. While a session starts, it uses all CPUs and pauses the
+// kubelets. Too many starts at once would make heartbeats late. Afterwards, sessions mostly wait.
+var turns = make(chan struct{}, 2)
 
 // Session is a running scenario. The fields of its Lab are set as soon as they exist.
 type Session struct {
 	scenario.Lab
-	// Prometheus is nil without alert rules.
+	// Prometheus is nil unless Options.Alerts is set.
 	Prometheus *prometheus.Prometheus
 
 	options  Options
@@ -79,15 +80,13 @@ func Run(ctx context.Context, sc scenario.Scenario, options Options) (*Session, 
 	})
 }
 
-// begin waits until Options.Turns allows a start, and then starts everything.
+// begin waits for its turn, and then starts everything.
 func (s *Session) begin() {
-	if s.options.Turns != nil {
-		select {
-		case s.options.Turns <- struct{}{}:
-			defer func() { <-s.options.Turns }()
-		case <-s.Ctx.Done():
-			s.Must(s.Ctx.Err())
-		}
+	select {
+	case turns <- struct{}{}:
+		defer func() { <-turns }()
+	case <-s.Ctx.Done():
+		s.Must(s.Ctx.Err())
 	}
 	clusterOptions := s.scenario.Options
 	clusterOptions.Log = s.Log
@@ -107,7 +106,7 @@ func (s *Session) begin() {
 		s.Truth = truth.Start(s.Ctx, s.Client)
 		s.startKubeflap()
 	})
-	if s.options.Rules != "" {
+	if s.options.Alerts {
 		s.startPrometheus()
 	}
 }

@@ -56,19 +56,6 @@ const absentState = "absent"
 
 func (f *Fact) isHeartbeat() bool { return f.Kind == FactHeartbeat }
 
-func (f *Fact) text() string {
-	line := f.Kind + " " + f.Object
-	for _, more := range []string{f.Address, f.From, f.To} {
-		if more != "" {
-			line += " " + more
-		}
-	}
-	if f.Seconds > 0 {
-		line += " after " + strconv.FormatFloat(f.Seconds, 'f', 3, 64) + "s"
-	}
-	return line
-}
-
 // appears reports whether the object was not known before.
 func (f *Fact) appears() bool { return f.From == "" || f.From == absentState }
 

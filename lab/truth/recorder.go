@@ -116,8 +116,7 @@ func (r *Recorder) Dump() string {
 	defer r.mu.Unlock()
 	var b strings.Builder
 	for i := range r.state.facts {
-		f := &r.state.facts[i]
-		fmt.Fprintln(&b, f.Seen.Format("15:04:05.000"), f.text())
+		fmt.Fprintf(&b, "%+v\n", r.state.facts[i])
 	}
 	return b.String()
 }
