@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
 )
 
 const incidentsDir = "../../exporter/recording/incidents/"
@@ -63,6 +66,35 @@ func TestAdviceOnTheRecordedIncidents(t *testing.T) {
 			t.Errorf("%s has no %s:\n%s", name, fields[name], text)
 		}
 	}
+}
+
+// TestAdviceOnTheRecordingsOfTheLab names what the scenarios did to the control plane, and nothing else, as the cause.
+func TestAdviceOnTheRecordingsOfTheLab(t *testing.T) {
+	for name, want := range map[string]string{
+		"control-plane-stall@v1.31.0":        "control_plane_late 1,2,3,4",
+		"control-plane-stall@v1.37.2":        "control_plane_late 1,2,3,4",
+		"circuit-breaker-open@v1.37.2":       "controller_manager_slow 2",
+		"controller-manager-stale@v1.31.0":   "controller_manager_slow 1,2,3,4",
+		"controller-manager-stale@v1.37.2":   "",
+		"controller-manager-stopped@v1.31.0": "controller_manager_slow 1,2,3",
+		"controller-manager-stopped@v1.37.2": "",
+		"maintenance@v1.37.2":                "",
+	} {
+		if got := findings(adviceOn(t, "testdata/lab/"+name+".jsonl.gz")); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// adviceOn returns the advice from a recording.
+func adviceOn(t *testing.T, file string) report.Report {
+	t.Helper()
+	settings := defaultSettings()
+	given, err := (&adviser{instance: instance{recording: file, settings: &settings}}).read(program{ctx: t.Context(), logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return given
 }
 
 func TestAdviceOfARunningKubeflapEqualsAdviceFromEvents(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -279,11 +278,7 @@ func (x *scenario) checkEnd(w *storyWatcher) {
 			w.t.Errorf("%q is on the page: %s", text, &page)
 		}
 	}
-	settings := defaultSettings()
-	given, err := (&adviser{instance: instance{recording: w.file, settings: &settings}}).read(program{ctx: w.t.Context(), logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	given := adviceOn(w.t, w.file)
 	if endSeen {
 		w.checkGraceTable(time.Duration(given.Heartbeats.Recommended))
 	}

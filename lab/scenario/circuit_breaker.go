@@ -24,7 +24,6 @@ const (
 // circuitBreakerOpen stops a node while the breaker is open because of a silent watch of Leases. The node stays Ready,
 // and its pods stay in Services. Leader election is on, so kubeflap can rule out a change of the leader as the reason.
 func circuitBreakerOpen() Scenario {
-	advised, others := onlyAdvised("controller manager slow")
 	return Scenario{
 		Name:    "circuit-breaker-open",
 		Summary: "the controller manager's watch of Leases delivers nothing: a failed node stays Ready, and its pods leave their Service only when the watch works again",
@@ -32,8 +31,7 @@ func circuitBreakerOpen() Scenario {
 			"controller_manager", "control_plane", "node_heartbeat_lost", "kube-controller-manager",
 			"and still Ready, while the API server answered", "errors of its watch of Leases",
 		}},
-		Repeats: true,
-		Advised: advised, NotAdvised: others,
+		Repeats:  true,
 		LossesBy: "node_heartbeat_lost",
 		Alerts: []Alert{
 			{Name: breakerAlert, Says: []string{"ready on lost node"}},

@@ -24,15 +24,13 @@ func controlPlaneStall(release cluster.Release) Scenario {
 	if hasCircuitBreaker(release) {
 		flags = append(flags, breakerOff)
 	}
-	advised, others := onlyAdvised("control plane late")
 	return Scenario{
 		Name:      "control-plane-stall",
 		Summary:   "etcd stops for longer than the grace period: every node is late at the same time and turns Unknown",
 		ByRelease: true,
 		Reports:   []Report{{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "", "etcd"}},
 		Repeats:   true,
-		Advised:   advised, NotAdvised: others,
-		LossesBy: "node_heartbeat_lost",
+		LossesBy:  "node_heartbeat_lost",
 		Alerts: []Alert{{
 			Name:   "KubeflapControlPlaneFault",
 			Says:   []string{"Verdict: shared path"},

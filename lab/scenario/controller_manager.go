@@ -21,7 +21,6 @@ func staleLeaseScenario(breaker bool, fault func(*Lab), s Scenario) Scenario {
 	} else {
 		s.Reports = []Report{{"controller_manager", "control_plane", "node_heartbeat_lost", "kube-controller-manager", "", "neither the nodes nor etcd are at fault"}}
 		s.Repeats, s.LossesBy = true, "node_heartbeat_lost"
-		s.Advised, s.NotAdvised = onlyAdvised("controller manager slow")
 		s.Alerts = []Alert{{
 			Name: "KubeflapControlPlaneFault", Remedy: "Check the kube-controller-manager",
 		}}

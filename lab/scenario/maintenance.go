@@ -22,10 +22,9 @@ func maintenance() Scenario {
 		Reports: []Report{
 			{"planned", "node", "node_heartbeat_lost", kept, "announced by the condition MaintenanceInProgress", "Nothing is at fault"},
 		},
-		NotAdvised: []string{"nodes rebooted", "nodes slow", "nodes silent", "control plane late"},
-		Alerts:     []Alert{},
-		Options:    options,
-		Prepare:    func(l *Lab) { spreadReady(l, nodes) },
+		Alerts:  []Alert{},
+		Options: options,
+		Prepare: func(l *Lab) { spreadReady(l, nodes) },
 		Run: func(l *Lab) {
 			l.WaitForHeartbeats()
 			drainForMaintenance(l, kept)

@@ -33,9 +33,6 @@ type Scenario struct {
 	Reports []Report
 	// Repeats means that kubeflap may report each of these incidents more than once.
 	Repeats bool
-	// Advised lists strings that the output of `kubeflap advise` must contain. NotAdvised lists strings that it must
-	// not contain.
-	Advised, NotAdvised []string
 	// Alerts lists alerts that must fire. If it is empty but not nil, no alert may fire.
 	Alerts []Alert
 	// Causes lists the expected losses of addresses by Service. If it is set, all other Services are expected to lose
@@ -56,19 +53,6 @@ func (s *Scenario) CauseOfLoss(service string) (cause string, defined bool) {
 		}
 	}
 	return s.LossesBy, s.LossesBy != "" || s.Causes != nil
-}
-
-// onlyAdvised returns the values of Advised and NotAdvised if the given advice must be the only one about the cause of
-// silent nodes.
-func onlyAdvised(title string) (advised, others []string) {
-	for _, x := range []string{
-		"nodes slow", "nodes silent", "control plane late", "controller manager slow", "nodes rebooted", "kubelets upgraded", "clocks set back", "undecided",
-	} {
-		if x != title {
-			others = append(others, "] "+x)
-		}
-	}
-	return []string{"] " + title}, others
 }
 
 // Alerting reports whether the scenario defines which alerts must fire.

@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -39,13 +38,10 @@ func (s *Session) checkGracePeriod() {
 	s.Expect(known == is.Seconds(), "kubeflap's grace period: got %v s, want %s", known, is)
 }
 
-// checkReports checks kubeflap's causes, advice and incidents.
+// checkReports checks kubeflap's causes and incidents.
 func (s *Session) checkReports() {
 	if s.scenario.Causes != nil {
 		s.checkCauses()
-	}
-	if s.scenario.Advised != nil || s.scenario.NotAdvised != nil {
-		s.Until("the expected advice", func(l *scenario.Lab) { checkAdvice(l, s.options.Kubeflap, &s.scenario) })
 	}
 	switch {
 	case s.scenario.Reports == nil:
@@ -57,24 +53,6 @@ func (s *Session) checkReports() {
 		s.Until("the expected incidents", func(l *scenario.Lab) {
 			l.Must(lossesHaveCauses(l.Scrape(), &s.scenario), s.incidents(l))
 		})
-	}
-}
-
-// checkAdvice checks the output of `kubeflap advise` for a running kubeflap.
-func checkAdvice(l *scenario.Lab, kubeflap string, s *scenario.Scenario) {
-	const given = 3 // exit status of advise if it has findings
-	output, err := exec.CommandContext(l.Ctx, kubeflap, "advise", "--url="+l.URL).Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		l.Expect(exit.ExitCode() == given, "run kubeflap advise: %v\n%s", err, exit.Stderr)
-	} else {
-		l.Must(err)
-	}
-	text := string(output)
-	for _, part := range s.Advised {
-		l.Expect(strings.Contains(text, part), "the advice does not contain %q:\n%s", part, text)
-	}
-	for _, part := range s.NotAdvised {
-		l.Expect(!strings.Contains(text, part), "the advice contains %q:\n%s", part, text)
 	}
 }
 
