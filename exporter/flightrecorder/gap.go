@@ -3,6 +3,7 @@ package flightrecorder
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -15,6 +16,10 @@ type gap struct {
 	watches watches
 	cluster event.Event
 }
+
+// unlisted stands for the resourceVersion of a list that the recorder could not make after a gap, because the watch did not
+// work. It makes the list as soon as the watch works, unless the watch itself lists the resource.
+const unlisted = math.MaxUint64
 
 // resume begins a new segment after a gap. The recorder lists the resources whose watches work, because it has no objects
 // in memory. Meanwhile, new events wait in the queue. All events of the lists have the same time, which is earlier than
@@ -36,7 +41,7 @@ func (w *writer) resume(ctx context.Context, after gap) error {
 			case watch.works():
 				err = w.list(ctx, event.Kind(kind), at)
 			case watch.known():
-				w.unlisted[kind] = true
+				w.versions[kind] = unlisted
 				if down := watch.down; down.Type != 0 {
 					down.Seen = at
 					err = w.add(down)
@@ -64,33 +69,17 @@ func (w *writer) list(ctx context.Context, kind event.Kind, seen time.Time) erro
 	case listErr != nil:
 		return fmt.Errorf("list %v after a gap in the recording: %w", kind, listErr)
 	}
-	w.unlisted[kind] = false
 	w.versions[kind], _ = strconv.ParseUint(version, 10, 64) // 0 omits no event
 	return w.add(event.Event{Seen: seen, Kind: kind, Type: event.Synced})
 }
 
-// afterGap writes an event of a resource that was not listed after a gap, because its watch did not work. As soon as the
-// watch works, the recorder lists the resource, unless the watch itself does so.
-func (w *writer) afterGap(ctx context.Context, ev event.Event) error {
-	switch {
-	case ev.Type == event.Up, ev.Type == event.Synced:
-		return w.list(ctx, ev.Kind, ev.Seen)
-	case ev.Object != nil:
-		return nil // the end of a list whose beginning was lost
-	case ev.Type == event.Listing:
-		w.unlisted[ev.Kind] = false
-	}
-	return w.add(ev)
-}
-
-// outdated reports whether an event is older than the list of its resource after a gap. Such events must be omitted.
-func (w *writer) outdated(ev event.Event) bool {
+// isOutdated reports whether an event is older than the list of its resource after a gap. Such events must be omitted. A
+// resource that is not listed yet has unlisted as its version: what arrives is the end of a list whose beginning was lost.
+func isOutdated(ev event.Event, version uint64) bool {
 	switch ev.Type {
-	case event.Listing: // the watch itself lists the resource
-		w.versions[ev.Kind] = 0
-	case event.Added, event.Modified, event.Deleted:
-		version, err := strconv.ParseUint(ev.Object.Metadata().ResourceVersion, 10, 64)
-		return err == nil && version <= w.versions[ev.Kind]
+	case event.Added, event.Modified, event.Deleted, event.Listed:
+		own, err := strconv.ParseUint(ev.Object.Metadata().ResourceVersion, 10, 64)
+		return err == nil && own <= version
 	}
 	return false
 }

@@ -42,10 +42,8 @@ type writer struct {
 	// size is the size of the segment, lists is its size after the lists at its beginning, and others is the size of the other
 	// segments.
 	size, lists, others int64
-	// versions holds the resourceVersions of the lists that the recorder made after a gap. unlisted is set for the resources
-	// that it could not list, because their watches did not work.
+	// versions holds the resourceVersions of the lists that the recorder made after a gap.
 	versions [event.NumKinds]uint64
-	unlisted [event.NumKinds]bool
 }
 
 // run writes events until the context is canceled or a failure occurs. The directory must be locked.
@@ -104,11 +102,13 @@ func (w *writer) write(ctx context.Context, ev event.Event) error {
 			return err
 		}
 	}
-	switch {
-	case w.outdated(ev):
+	switch version := &w.versions[ev.Kind]; {
+	case ev.Type == event.Listing: // the watch itself lists the resource
+		*version = 0
+	case *version == unlisted && (ev.Type == event.Up || ev.Type == event.Synced):
+		return w.list(ctx, ev.Kind, ev.Seen)
+	case isOutdated(ev, *version):
 		return nil
-	case w.unlisted[ev.Kind]:
-		return w.afterGap(ctx, ev)
 	}
 	return w.add(ev)
 }
