@@ -33,12 +33,12 @@ func registerAnonymise(app *kingpin.Application) (string, command) {
 // anonymise writes an anonymised copy of a recording. If the recording is cut short, the copy contains the events before
 // this point. After any other error, there is no copy.
 func anonymise(from clusterRecording, file string) error {
-	anonymiser := recording.NewAnonymiser()
-	to, err := recording.Create(file, anonymiser.Header(from.header))
+	from.header.Anonymised = true
+	to, err := recording.Create(file, from.header)
 	if err != nil {
 		return err //nolint:wrapcheck // the error contains the path
 	}
-	err = errors.Join(to.WriteAll(from.events, anonymiser), to.Close())
+	err = errors.Join(to.WriteAll(from.events), to.Close())
 	if err != nil && !errors.Is(err, recording.ErrCutShort) {
 		return errors.Join(err, os.Remove(file))
 	}

@@ -28,13 +28,8 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		header := recording.Header{Recorded: time.Now(), Title: *title}
 		r := recorder{file: *file}
-		if *anonymise {
-			r.anonymiser = recording.NewAnonymiser()
-			header = r.anonymiser.Header(header)
-		}
-		if r.writer, err = recording.Create(*file, header); err != nil {
+		if r.writer, err = recording.Create(*file, recording.Header{Recorded: time.Now(), Title: *title, Anonymised: *anonymise}); err != nil {
 			return err
 		}
 		pipeline.record = r.record
@@ -52,10 +47,9 @@ func registerRecord(app *kingpin.Application) (string, command) {
 
 // recorder writes the events of all watches to one file.
 type recorder struct {
-	writer     *recording.Writer
-	anonymiser *recording.Anonymiser
-	file       string
-	events     int
+	writer *recording.Writer
+	file   string
+	events int
 	// `listed` is set after the first complete list. A recording without a complete list is deleted.
 	listed bool
 
@@ -95,9 +89,6 @@ func (r *recorder) write() error {
 		return nil
 	}
 	for _, e := range events {
-		if r.anonymiser != nil {
-			e = r.anonymiser.Event(e)
-		}
 		if err := r.writer.Write(e); err != nil {
 			return err
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Anonymiser replaces all data that identifies a cluster: names, addresses, UIDs, images, labels and free text. It
+// anonymiser replaces all data that identifies a cluster: names, addresses, UIDs, images, labels and free text. It
 // keeps times, numbers and the words that Kubernetes itself writes (see anonymise_words.go). A name gets the same
 // pseudonym in the whole recording, so a replay of the anonymised recording gives the same results as the original.
-// Pseudonyms are numbered in order of first appearance, as in node-1. Only one goroutine may use an Anonymiser.
-type Anonymiser struct {
+// Pseudonyms are numbered in order of first appearance, as in node-1. Only one goroutine may use an anonymiser.
+type anonymiser struct {
 	known map[realName]string
 	count map[string]uint32
 }
@@ -25,17 +25,17 @@ type Anonymiser struct {
 // realName is a name to replace. The noun says what it names, as in "node".
 type realName struct{ noun, text string }
 
-// NewAnonymiser returns an Anonymiser for one recording.
-func NewAnonymiser() *Anonymiser { return &Anonymiser{map[realName]string{}, map[string]uint32{}} }
+// newAnonymiser returns an anonymiser for one recording.
+func newAnonymiser() *anonymiser { return &anonymiser{map[realName]string{}, map[string]uint32{}} }
 
 // Header returns the anonymised recording's header. It drops the title, which is free text.
-func (a *Anonymiser) Header(header Header) Header {
+func (a *anonymiser) Header(header Header) Header {
 	return Header{Recorded: header.Recorded, Kubernetes: release(header.Kubernetes), Anonymised: true}
 }
 
 // Event returns the event with an anonymised copy of its object. It does not modify the original object, because the
 // tracker may be using that object.
-func (a *Anonymiser) Event(ev event.Event) event.Event {
+func (a *anonymiser) Event(ev event.Event) event.Event {
 	if ev.Reason != "" && !ev.Reason.Known() {
 		ev.Reason = other
 	}
@@ -58,7 +58,7 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 
 // walk anonymises a part of an object. The part is a copy, but shares its pointers, lists and maps with the original.
 // walk therefore replaces them. A text of a field that nouns does not contain becomes empty.
-func (a *Anonymiser) walk(part reflect.Value, noun string) {
+func (a *anonymiser) walk(part reflect.Value, noun string) {
 	switch part.Kind() {
 	case reflect.Struct:
 		a.walkFields(part)
@@ -87,7 +87,7 @@ func (a *Anonymiser) walk(part reflect.Value, noun string) {
 	}
 }
 
-func (a *Anonymiser) walkFields(part reflect.Value) {
+func (a *anonymiser) walkFields(part reflect.Value) {
 	if address, ok := part.Addr().Interface().(*event.Address); ok {
 		*address = a.address(*address)
 		return
@@ -104,7 +104,7 @@ func (a *Anonymiser) walkFields(part reflect.Value) {
 const (
 	// other replaces a word that Kubernetes does not write, in fields where names have no meaning.
 	other = "Other"
-	// A field with one of the following nouns is not simply replaced: see Anonymiser.text.
+	// A field with one of the following nouns is not simply replaced: see anonymiser.text.
 	aVersion, aMessage, anOwner, aManager, aMachine = "version", "message", "owner", "manager", "machine"
 )
 
@@ -152,7 +152,7 @@ var nouns = map[string]string{
 }
 
 // text replaces the text of a field with a noun.
-func (a *Anonymiser) text(noun, text string) string {
+func (a *anonymiser) text(noun, text string) string {
 	before, after, cut := strings.Cut(text, "/")
 	switch {
 	case noun == aVersion:
@@ -180,7 +180,7 @@ var objectNouns = [event.NumKinds]string{
 	event.KindControlPlaneLease: "lease", event.KindDeployment: "deployment", event.KindStatefulSet: "statefulset",
 }
 
-func (a *Anonymiser) objectName(kind event.Kind, name string) string {
+func (a *anonymiser) objectName(kind event.Kind, name string) string {
 	if kind == event.KindControlPlaneLease && strings.HasPrefix(name, event.LeaseAPIServerPrefix) {
 		return a.pseudonym(strings.TrimSuffix(event.LeaseAPIServerPrefix, "-"), name)
 	}
@@ -189,7 +189,7 @@ func (a *Anonymiser) objectName(kind event.Kind, name string) string {
 
 // address replaces the IP and the UID of an address. If event.AddressUID derived the UID from the IP, the new UID is
 // derived from the new IP.
-func (a *Anonymiser) address(address event.Address) event.Address {
+func (a *anonymiser) address(address event.Address) event.Address {
 	ip := a.ip(address.IP)
 	if address.UID == event.AddressUID(address.IP) {
 		address.UID = event.AddressUID(ip)
@@ -203,7 +203,7 @@ func (a *Anonymiser) address(address event.Address) event.Address {
 // labels replaces labels in the order of their keys, so that the result is deterministic. It keeps the keys of known
 // labels. Equal labels get equal pseudonyms, so a selector matches the same pods as before. A nil map means that the
 // labels are unknown.
-func (a *Anonymiser) labels(original map[string]string) map[string]string {
+func (a *anonymiser) labels(original map[string]string) map[string]string {
 	if original == nil {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (a *Anonymiser) labels(original map[string]string) map[string]string {
 
 // replicaSet names the owner of a Deployment's pod as Kubernetes does: the name of the Deployment, and the hash of the
 // template.
-func (a *Anonymiser) replicaSet(original, replaced *event.Pod) {
+func (a *anonymiser) replicaSet(original, replaced *event.Pod) {
 	if w, ok := original.Workload(); ok && w.Kind == "Deployment" {
 		hash := replaced.Labels["pod-template-hash"]
 		replaced.Owner = "ReplicaSet/" + a.pseudonym("deployment", w.Name) + "-" + hash
@@ -230,7 +230,7 @@ func (a *Anonymiser) replicaSet(original, replaced *event.Pod) {
 
 // pseudonym returns a noun and a number, as in "node-7" for the seventh node name. It returns Kubernetes' own words, and an
 // empty text, as they are.
-func (a *Anonymiser) pseudonym(noun, text string) string {
+func (a *anonymiser) pseudonym(noun, text string) string {
 	switch {
 	case noun == "", text == "":
 		return ""
@@ -244,7 +244,7 @@ func (a *Anonymiser) pseudonym(noun, text string) string {
 
 // replace returns the replacement of a text. If the text is new, it calls a function with the number of texts with this
 // noun so far.
-func (a *Anonymiser) replace(noun, text string, with func(number uint32) string) string {
+func (a *anonymiser) replace(noun, text string, with func(number uint32) string) string {
 	name := realName{noun, text}
 	known, ok := a.known[name]
 	if !ok {
@@ -257,7 +257,7 @@ func (a *Anonymiser) replace(noun, text string, with func(number uint32) string)
 
 // ip replaces an IPv4 address with one from 10.0.0.0/8, and an IPv6 address with one from fd00::/8. The new address ends
 // with a counter. ip treats any other string as a host name.
-func (a *Anonymiser) ip(original string) string {
+func (a *anonymiser) ip(original string) string {
 	switch ip, err := netip.ParseAddr(original); {
 	case err != nil:
 		return a.pseudonym("host", original)
@@ -273,7 +273,7 @@ func (a *Anonymiser) ip(original string) string {
 	})
 }
 
-func (a *Anonymiser) uid(original event.UID) event.UID {
+func (a *anonymiser) uid(original event.UID) event.UID {
 	if original.IsZero() {
 		return original
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// disguises are texts that the Anonymiser partly keeps. It must still replace a real name in such a text.
+// disguises are texts that the anonymiser partly keeps. It must still replace a real name in such a text.
 var disguises = []string{
 	"%s", "ReplicaSet/%s", "Node/%s", "%s/web", "Acme%s/web",
 	"v1.36.3-%s", "v%s", "1.2.%s",
@@ -39,7 +39,7 @@ func TestNoRealNameSurvives(t *testing.T) {
 			planted = append(planted, string(name))
 			return strings.ReplaceAll(disguise, "%s", string(name))
 		}
-		anonymiser := NewAnonymiser()
+		anonymiser := newAnonymiser()
 		for _, ev := range random.everything() {
 			before := encoded(t, ev)
 			text := encoded(t, anonymiser.Event(ev))
@@ -63,7 +63,7 @@ func TestNoUIDOrAddressSurvives(t *testing.T) {
 			planted = append(planted, fmt.Sprintf(form, 100+random.IntN(100), 100+random.IntN(100)))
 			return planted[len(planted)-1]
 		}
-		anonymiser := NewAnonymiser()
+		anonymiser := newAnonymiser()
 		for _, ev := range random.everything() {
 			text := encoded(t, anonymiser.Event(ev))
 			for _, name := range planted {
@@ -86,7 +86,7 @@ func encoded(t testing.TB, ev event.Event) string {
 func TestAllButNamesStays(t *testing.T) {
 	random := filler{Rand: rand.New(rand.NewPCG(9, 10)), full: true, zone: time.UTC}
 	random.text = func() string { return fmt.Sprint("name-", random.Int()) }
-	anonymiser := NewAnonymiser()
+	anonymiser := newAnonymiser()
 	for _, ev := range random.everything() {
 		got := anonymiser.Event(ev)
 		if ev.Object == nil {
@@ -169,14 +169,14 @@ func TestPseudonyms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 20 {
-		var anonymiser *Anonymiser
+		var anonymiser *anonymiser
 		var got string
 		for line := range strings.Lines(string(text)) {
 			kind, object, _ := strings.Cut(strings.TrimSpace(line), " ")
 			switch {
 			case kind == "":
 			case kind == "#":
-				anonymiser = NewAnonymiser()
+				anonymiser = newAnonymiser()
 			case kind[0] == '{':
 				if !strings.HasSuffix(got, `,"object":`+line[:len(line)-1]+"}\n") {
 					t.Fatalf("got %swant %s", got, line)
@@ -193,7 +193,7 @@ func TestPseudonyms(t *testing.T) {
 }
 
 func TestHeaderIsAnonymisedToo(t *testing.T) {
-	got := NewAnonymiser().Header(Header{Recorded: noon, Kubernetes: "v1.36.3-acme", Title: "Acme is down", Head: []byte(`{"id":"acme"}`), State: 3})
+	got := newAnonymiser().Header(Header{Recorded: noon, Kubernetes: "v1.36.3-acme", Title: "Acme is down", Head: []byte(`{"id":"acme"}`), State: 3})
 	if want := (Header{Recorded: noon, Kubernetes: "v1.36.3", Anonymised: true}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}
@@ -201,7 +201,7 @@ func TestHeaderIsAnonymisedToo(t *testing.T) {
 
 func TestReasonOfAWatchIsKeptIfItIsKnown(t *testing.T) {
 	for text, want := range map[event.Reason]event.Reason{"": "", "connection lost": "connection lost", "etcd not ready": "etcd not ready", "log not ready": "Other", "dial tcp 192.0.2.1:6443: refused": "Other"} {
-		ev := NewAnonymiser().Event(event.Event{Seen: noon, Kind: event.KindPod, Type: event.Down, Reason: text})
+		ev := newAnonymiser().Event(event.Event{Seen: noon, Kind: event.KindPod, Type: event.Down, Reason: text})
 		if ev.Reason != want {
 			t.Errorf("%q became %q", text, ev.Reason)
 		}

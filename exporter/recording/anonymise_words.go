@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// kubernetesWords are the words that Kubernetes itself writes. They do not identify a cluster, so the Anonymiser keeps them
+// kubernetesWords are the words that Kubernetes itself writes. They do not identify a cluster, so the anonymiser keeps them
 // in every field. It replaces all other words, because any client can write names to a status.
 var kubernetesWords = setOf(
 	// Reasons: of conditions, from pkg/kubelet/nodestatus, pkg/kubelet/status, the scheduler, the node lifecycle controller

@@ -1,5 +1,5 @@
 // Package recording writes events to a file and replays them in real time, at another speed, or without waiting. A
-// recording is JSON Lines: a header, then one event per line (docs/recording-format.md). An Anonymiser replaces names
+// recording is JSON Lines: a header, then one event per line (docs/recording-format.md). A Writer can replace names
 // with pseudonyms.
 package recording
 
@@ -30,7 +30,7 @@ type Header struct {
 	Kubernetes string `json:"kubernetes,omitempty"`
 	// Title is a one-line description of the recording.
 	Title string `json:"title,omitempty"`
-	// Anonymised is set if names are replaced with pseudonyms.
+	// Anonymised is set if names are replaced with pseudonyms. A Writer with such a header replaces them.
 	Anonymised bool `json:"anonymised"`
 	// State is the number of events at the beginning that repeat the state at the end of the previous file. It is only
 	// set in the files of a flight recorder, like Head.

@@ -125,7 +125,7 @@ func TestAbsentFieldsAreUnknown(t *testing.T) {
 		&event.Node{Meta: node, Labels: map[string]string{}},
 	} {
 		ev := event.Event{Seen: noon, Kind: want.Kind(), Type: event.Added, Object: want}
-		for _, ev := range []event.Event{ev, NewAnonymiser().Event(ev)} {
+		for _, ev := range []event.Event{ev, newAnonymiser().Event(ev)} {
 			if got, err := decodeEvent([]byte(encoded(t, ev))); err != nil || !reflect.DeepEqual(got.Object, want) {
 				t.Errorf("got %+v, %v, want %+v", got.Object, err, want)
 			}

@@ -36,6 +36,8 @@ type Writer struct {
 	// batch combines several Lease renewals in one line, if the recording is compressed. Otherwise, each event has its own
 	// line.
 	batch batch
+	// anonymiser is nil if names are not replaced.
+	anonymiser *anonymiser
 }
 
 // Create creates a file and starts a recording in it. The recording is compressed if the name ends in .gz. Create
@@ -64,6 +66,10 @@ func NewWriter(out io.Writer, header Header, compress bool) (*Writer, error) {
 	if compress {
 		w.gzip, _ = gzip.NewWriterLevel(w.buffer, compression) // the level is valid
 	}
+	if header.Anonymised {
+		w.anonymiser = newAnonymiser()
+		header = w.anonymiser.Header(header)
+	}
 	header.Recorded = header.Recorded.UTC()
 	line, err := appendJSON(nil, firstLine{format{kubeflapRecording, Version}, header})
 	if err != nil {
@@ -72,12 +78,9 @@ func NewWriter(out io.Writer, header Header, compress bool) (*Writer, error) {
 	return w, cmp.Or(w.write(append(line, '\n')), w.Flush())
 }
 
-// WriteAll adds events until one of them is an error. If the Anonymiser is not nil, it anonymises them.
-func (w *Writer) WriteAll(events iter.Seq2[event.Event, error], a *Anonymiser) error {
+// WriteAll adds events until one of them is an error.
+func (w *Writer) WriteAll(events iter.Seq2[event.Event, error]) error {
 	for ev, err := range events {
-		if err == nil && a != nil {
-			ev = a.Event(ev)
-		}
 		if err == nil {
 			err = w.Write(ev)
 		}
@@ -101,6 +104,9 @@ func (w *Writer) write(line []byte) (err error) {
 // Write adds an event. An uncompressed recording contains the event when Write returns, and a compressed one after the
 // next call of Flush. A compressed recording only has the microseconds of the event's time.
 func (w *Writer) Write(ev event.Event) error {
+	if w.anonymiser != nil {
+		ev = w.anonymiser.Event(ev)
+	}
 	if w.gzip != nil {
 		ev.Seen = ev.Seen.Truncate(time.Microsecond)
 	}

@@ -63,7 +63,8 @@ func RecordingHandler(dir string, refused func() error, logger *slog.Logger) htt
 		}
 		out := deadlineWriter{w, http.NewResponseController(w)}
 		_ = out.control.SetWriteDeadline(time.Time{}) // this only fails without a connection
-		if err := stream(out, events, CompleteHeader(recording.Header{Recorded: period.from}, events), period.anonymise); err != nil {
+		header := CompleteHeader(recording.Header{Recorded: period.from, Anonymised: period.anonymise}, events)
+		if err := stream(out, events, header); err != nil {
 			logger.Warn("a recording was not sent completely", "err", err)
 			panic(http.ErrAbortHandler) // the client must notice the failure
 		}
@@ -94,15 +95,10 @@ func CompleteHeader(header recording.Header, events iter.Seq2[event.Event, error
 	return header
 }
 
-func stream(out io.Writer, events iter.Seq2[event.Event, error], header recording.Header, anonymise bool) error {
-	var anonymiser *recording.Anonymiser
-	if anonymise {
-		anonymiser = recording.NewAnonymiser()
-		header = anonymiser.Header(header)
-	}
+func stream(out io.Writer, events iter.Seq2[event.Event, error], header recording.Header) error {
 	w, err := recording.NewWriter(out, header, true)
 	if err == nil {
-		err = w.WriteAll(events, anonymiser)
+		err = w.WriteAll(events)
 	}
 	if err != nil {
 		return err //nolint:wrapcheck // without the end of the recording, the client notices that it is incomplete
