@@ -135,13 +135,17 @@ func (x *Nodes) Announced(name string, t time.Time) string {
 }
 
 // AnnouncedFailure is like Announced, for a failure of the node that made a pod not ready at t. The announcement must have
-// come before the node's last heartbeat.
+// come before the node fell silent. If kubeflap did not see that, this was a grace period before at the latest.
 func (x *Nodes) AnnouncedFailure(name string, why cause.Cause, t time.Time) string {
-	if why == cause.NodeHeartbeatLost {
-		d, t := x.departureOf(name, t.Add(-x.grace.Period))
-		return d.AnnouncedSilence(t)
+	if why != cause.NodeHeartbeatLost {
+		return x.Announced(name, t)
 	}
-	return x.Announced(name, t)
+	silent := t.Add(-x.grace.Period)
+	if n := x.nodes[name]; n != nil && !n.lostFrom.IsZero() && (n.ready == event.StatusUnknown || n.lastUnknown.After(t.Add(-marksFor))) {
+		silent = n.lostFrom
+	}
+	d, silent := x.departureOf(name, silent)
+	return d.AnnouncedSilence(silent)
 }
 
 // AnnouncedShutdown is like Announced, for a pod that the node's kubelet evicts at t, because the node shuts down or lacks

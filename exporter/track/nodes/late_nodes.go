@@ -165,14 +165,19 @@ func (x *health) appendLate(found []transition.Transition, n *node, t, proven ti
 	return found
 }
 
-// `loss` describes the failure of a silent node. The silence counts from the time at which the first missing heartbeat
-// was due.
+// silentFrom returns when the first missing heartbeat of a silent node was due. If kubeflap does not see heartbeats, it is the
+// latest time at which the silence can have begun.
+func (x *health) silentFrom(n *node) time.Time {
+	if !x.canDetectSilence(n) {
+		return x.watches.Now().Add(-x.grace.Period)
+	}
+	return n.heartbeat.last.Add(n.heartbeat.interval())
+}
+
+// `loss` describes the failure of a silent node.
 func (x *health) loss(n *node) transition.NodeLoss {
 	h := &n.heartbeat
-	unseen, began := !x.canDetectSilence(n), h.last.Add(h.interval())
-	if unseen {
-		began = x.watches.Now().Add(-x.grace.Period) // the latest time at which the silence can have begun
-	}
+	unseen, began := !x.canDetectSilence(n), x.silentFrom(n)
 	announced := n.departure.AnnouncedSilence(began)
 	lapsed, age := n.departure.Lapsed(began)
 	return transition.NodeLoss{

@@ -33,6 +33,8 @@ type condition struct {
 	// lastFalse is the time at which Ready last changed from False to another status. lastUnknown is the time at which
 	// Ready last changed from Unknown.
 	lastFalse, lastUnknown time.Time
+	// lostFrom is the result of silentFrom when Ready last changed to Unknown.
+	lostFrom time.Time
 	// `reasons` is nil while Ready is True.
 	reasons *reasons
 }
@@ -136,7 +138,7 @@ func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, m
 		change.Says = n.reasons.says
 		n.troubled = t
 	case event.StatusUnknown:
-		change.Loss = x.loss(n)
+		change.Loss, n.lostFrom = x.loss(n), x.silentFrom(n)
 		change.Loss.MarkedAge = markedAge
 		if n.heartbeat.mayIgnore() {
 			change.Loss.ClockBehind = n.heartbeat.behind
