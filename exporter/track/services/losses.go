@@ -107,6 +107,9 @@ func (q *losses) settleAll() {
 func (q *losses) settle(l *loss, why cause.Cause) {
 	s, c := l.service, &l.change
 	l.settled = true
+	if why == cause.EndpointsReset {
+		q.settleReset(s) // what began the loss is reported first
+	}
 	c.Vanished = why == cause.Unknown && l.vanished
 	c.Foreign = c.Foreign && (why == cause.ManualWrite || c.Vanished)
 	c.Cause, c.Steady = why, why == cause.ManualWrite && q.hasSteadyWriter(s)
