@@ -137,7 +137,7 @@ func (f *Facts) mainCause() cause.Cause {
 	}
 	main := cause.NodeNotReady
 	for _, why := range slices.Sorted(maps.Keys(f.ByCause)) {
-		if n := f.ByCause[why]; why.OfNode() && (n > f.ByCause[main] || n == f.ByCause[main] && !f.WasNotReady()) {
+		if n := f.ByCause[why]; why.OfNode() && (n > f.ByCause[main] || n == f.ByCause[main] && f.Turned+f.FoundNotReady == 0) {
 			main = why
 		}
 	}

@@ -124,9 +124,6 @@ func (f *Facts) WithdrawSilences(node string, late silence.List) bool {
 	return true
 }
 
-// WasNotReady reports whether a node was not Ready, because of its kubelet or of the node controller.
-func (f *Facts) WasNotReady() bool { return f.Turned+f.FoundUnknown+f.FoundNotReady > 0 }
-
 // Lose counts a lost address. The parameter deleted is set if the address's Node had been deleted without notice.
 func (f *Facts) Lose(x transition.AddressLost, deleted bool) {
 	f.Lost++

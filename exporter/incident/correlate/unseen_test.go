@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
@@ -116,5 +117,30 @@ func TestOneNodeIsLeftOfSeveral(t *testing.T) {
 			}
 		}
 		equal(t, name, left, 1)
+	}
+}
+
+// TestAKubeletThatComplainedBeforeKubeflapStarted lets it be well again, and something else happen soon.
+func TestAKubeletThatComplainedBeforeKubeflapStarted(t *testing.T) {
+	for name, next := range map[string]func(*scenario){
+		"nothing else":      func(*scenario) {},
+		"the watch is late": func(s *scenario) { s.misses(40, "node-1").at(41).inTime("node-1") },
+		"somebody restarts the kubelet": func(s *scenario) {
+			s.sees(transition.PodReadyChanged{At: s.is(), Pod: ofWeb("web-1").Pod, From: event.StatusTrue, To: event.StatusFalse, Cause: cause.KubeletRestart})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScenario(t).at(0)
+			s.sees(transition.NodeFoundNotReady{OfNode: s.on("node-1"), Since: zero.Add(-time.Hour), Says: event.Words{Message: "PLEG is not healthy"}})
+			is(t, s.only(), incident.StateOngoing, incident.ScopeNode, cause.NodeNotReady, "node-1")
+			next(s.at(10).turns("node-1", event.StatusFalse, event.StatusTrue).at(40))
+			s.at(50)
+			x := s.only()
+			is(t, x, incident.StateRecovered, incident.ScopeNode, cause.NodeNotReady, "node-1")
+			equal(t, "start", x.Start, zero.Add(-time.Hour))
+			if want := `reported the node as not ready when kubeflap started ("PLEG is not healthy")`; !strings.Contains(x.Summary, want) {
+				t.Errorf("%q is not in %q", want, x.Summary)
+			}
+		})
 	}
 }

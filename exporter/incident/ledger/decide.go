@@ -62,7 +62,7 @@ func (r *Record) verdict(l *Ledger) verdict.Verdict {
 
 // weigh weighs the hypotheses about a node incident, based on the current facts about the cluster.
 func (r *Record) weigh(f *judge.NodeLoss) verdict.Decision {
-	if _, marked := r.ByCause[cause.NodeHeartbeatLost]; marked && len(r.Silences) == 0 && !r.WasNotReady() {
+	if _, marked := r.ByCause[cause.NodeHeartbeatLost]; marked && len(r.Silences) == 0 && r.Turned == 0 {
 		return r.Decide() // kubeflap sees the node's pods, but not the node
 	}
 	f.Silences = r.Silences

@@ -212,7 +212,7 @@ func (l *Ledger) OpenAddress(r *Record, x transition.AddressLost) {
 // WithdrawIfEmpty withdraws a node incident if it no longer contains a silence or another failure. Withdrawn incidents
 // do not count as resolved.
 func (l *Ledger) WithdrawIfEmpty(r *Record, t time.Time) {
-	if r.IsAboutNodes() && len(r.Silences) == 0 && !r.WasNotReady() && r.Lost == 0 && !r.Ongoing() {
+	if r.IsAboutNodes() && len(r.Silences) == 0 && r.Turned+r.FoundNotReady == 0 && r.Lost == 0 && !r.Ongoing() {
 		r.withdrawn, r.touched = true, t
 		r.Withdraw()
 		l.Settle(r)

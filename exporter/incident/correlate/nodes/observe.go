@@ -26,7 +26,7 @@ func (l *Nodes) Observe(x transition.Transition) {
 	case transition.NodeFoundLost:
 		l.nodeFoundLost(x)
 	case transition.NodeFoundNotReady:
-		l.nodeFoundNotReady(x)
+		l.recordTransition(x.Node, x.Time).wasNotReady(l, x)
 	case transition.HeartbeatMissed:
 		l.heartbeatMissed(x)
 	case transition.NodeReadyChanged:

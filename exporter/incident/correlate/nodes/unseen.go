@@ -109,9 +109,8 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 	l.Note(r, n.entry(incident.FoundLost, x.Time, 0))
 }
 
-// nodeFoundNotReady handles a node whose kubelet had reported it as not ready before kubeflap began to watch it.
-func (l *Nodes) nodeFoundNotReady(x transition.NodeFoundNotReady) {
-	n := l.recordTransition(x.Node, x.Time)
+// wasNotReady records that the node's kubelet had reported it as not ready before kubeflap began to watch it.
+func (n *node) wasNotReady(l *Nodes, x transition.NodeFoundNotReady) {
 	n.notReady, n.notReadySince = true, cmp.Or(x.Since, x.Time)
 	r := n.recordOfReport(l, x.Time, x.Trigger)
 	n.said = &incident.Said{First: x.Says, Last: x.Says, Since: n.notReadySince}
