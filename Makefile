@@ -30,7 +30,7 @@ test-full: ## Run also what is too slow for each change: all scenarios, both Kub
 	tools/install.sh buildah
 	@$(MAKE) --no-print-directory check-all SHORT= CHECKS='$(CHECKS) vulncheck check-release'
 	$(MAKE) lab-test SHORT= SCENARIOS=-verdicts
-check-all:
+check-all: bin/helm bin/kubectl bin/prometheus # so that the two makes do not both write them
 	@$(MAKE) lab-test & lab=$$!; nice $(MAKE) --keep-going -j2 --output-sync=target $(CHECKS) || failed=1; wait $$lab && test -z "$${failed-}"
 # Fuzzing for a time instead of a number of runs can fail when the time is up, if the machine is busy (Go before 1.27).
 unit: ## Run the unit tests, the concurrent ones also with the race detector, and fuzz the tracker for a few seconds.
@@ -43,7 +43,7 @@ vulncheck: bin/govulncheck ## Check called code for known vulnerabilities. [VULN
 	tools/vulncheck.sh $(or $(VULNDB),https://vuln.go.dev) $(VULNCHECK)
 check-rules: build bin/promtool bin/amtool ## Check metrics, rules and Alertmanager's messages with promtool and amtool.
 	tools/check-rules.sh $(RULES)
-contract-test: bin/promtool bin/amtool bin/helm bin/kubectl ## Check rules, dashboards and documents against kubeflap's metrics.
+contract-test: build bin/promtool bin/amtool bin/helm bin/kubectl ## Check rules, dashboards and documents against kubeflap's metrics.
 	cd lab/contract && $(FRESH) ./...
 prometheusrule: ## Write the rules as a PrometheusRule. [OUT=file] [RUNBOOKS=URL] [PAGE=URL] [GRAFANA=URL]
 	RUNBOOKS='$(RUNBOOKS)' PAGE='$(PAGE)' GRAFANA='$(GRAFANA)' tools/prometheusrule.sh '$(or $(OUT),bin/prometheusrule.yaml)' $(RULES)
