@@ -53,7 +53,7 @@ func firstCondition(e event.Event, o *event.Node, first bool) condition {
 		c.falseSince = c.transition
 		switch c.ready {
 		case event.StatusFalse:
-			c.wasLost = first && ready.LastTransitionTime.Sub(o.Created) > joinsWithin
+			c.wasLost = first && notAfter(ready.LastTransitionTime, e.Seen).Sub(o.Created) > joinsWithin
 		case event.StatusUnknown:
 			c.wasLost = first && ready.Reason != reasonNeverUpdated
 		case event.StatusTrue:
