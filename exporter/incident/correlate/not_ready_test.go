@@ -129,3 +129,13 @@ func TestNobodysWordsAreACommand(t *testing.T) {
 		t.Errorf("%s: %s", x.FirstStep, x.Remedy)
 	}
 }
+
+// TestAComplaintKeepsItsID restarts kubeflap without recordings while a kubelet complains, so that links to the incident
+// stay valid.
+func TestAComplaintKeepsItsID(t *testing.T) {
+	complains := says(100, "PLEG is not healthy")
+	before := newTracked(grace40).at(0).starts(says(-5000, "")).at(100).is(event.Modified, complains).only(t)
+	after := newTracked(grace40).at(4000).starts(complains).only(t)
+	equal(t, "ID", after.ID, before.ID)
+	equal(t, "start", after.Start, before.Start)
+}
