@@ -84,50 +84,40 @@ func chromium() (string, error) {
 
 var listening = regexp.MustCompile(`address=(127\.0\.0\.1:[0-9]+)`)
 
-// replay replays recordings until ctx is canceled. It returns kubeflap's URL, and a channel that is closed when all
-// recordings have been replayed.
-func replay(ctx context.Context, speed string, files ...string) (string, <-chan struct{}, error) {
+// replayed replays recordings and returns kubeflap's URL when it has replayed them all. It serves until the last test has ended.
+func replayed(files ...string) (string, error) {
 	binary, err := built()
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
-	cmd := exec.CommandContext(ctx, binary, append([]string{"replay", "--web.listen-address=127.0.0.1:0", "--speed=" + speed}, files...)...)
+	cmd := exec.CommandContext(shared, binary, append([]string{"replay", "--web.listen-address=127.0.0.1:0", "--speed=1e6"}, files...)...)
 	log, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return "", nil, err
-	}
-	url, complete := make(chan string, 1), make(chan struct{})
-	processes.Go(func() {
-		defer close(url)
-		lines := bufio.NewScanner(log)
-		lines.Buffer(nil, 16<<20) // hostile names make long lines
-		for lines.Scan() {
-			if found := listening.FindStringSubmatch(lines.Text()); found != nil && len(url) == 0 {
-				url <- "http://" + found[1]
-			}
-			if strings.Contains(lines.Text(), "replay complete") {
-				close(complete)
-			}
-		}
-		_ = cmd.Wait() // ctx kills it
-	})
-	if base := <-url; base != "" {
-		return base, complete, nil
-	}
-	return "", nil, fmt.Errorf("kubeflap replay %q has ended without listening", files)
-}
-
-// replayed replays recordings and returns kubeflap's URL when it has replayed them all.
-func replayed(files ...string) (string, error) {
-	base, complete, err := replay(shared, "1e6", files...)
-	if err != nil {
 		return "", err
 	}
+	complete := make(chan string, 1)
+	processes.Go(func() {
+		defer close(complete)
+		base, lines := "", bufio.NewScanner(log)
+		lines.Buffer(nil, 16<<20) // hostile names make long lines
+		for lines.Scan() {
+			if found := listening.FindStringSubmatch(lines.Text()); found != nil {
+				base = "http://" + found[1]
+			}
+			if strings.Contains(lines.Text(), "replay complete") {
+				complete <- base // the replay begins once it listens
+			}
+		}
+		_ = cmd.Wait() // shared kills it
+	})
 	select {
-	case <-complete:
+	case base, ok := <-complete:
+		if !ok {
+			return "", fmt.Errorf("kubeflap replay %q has ended", files)
+		}
 		return base, nil
 	case <-time.After(3 * time.Minute):
 		return "", fmt.Errorf("kubeflap has not replayed %q within 3 minutes", files)

@@ -10,6 +10,7 @@ import (
 )
 
 // The crashes are as many incidents as kubeflap keeps by default. They begin one after another. At last, watches break.
+// fourCrashed and oneMore are times at which the first have crashed.
 const (
 	crashes = `start 2
 repeat 500 every 10
@@ -17,7 +18,7 @@ repeat 500 every 10
     20 crash app-$i/1 for 5
 5400 break pods endpointslices: timeout
 `
-	allCrashed, blinded = 5300, 5500
+	fourCrashed, oneMore, blinded = 58, 68, 5500
 )
 
 // recorded writes a recording of a story up to a second, and returns its path.
