@@ -162,8 +162,11 @@ func (p *recordingProcess) reports(reason string) {
 	if page := p.get("/flaps"); !strings.Contains(page, "Not recorded") || !strings.Contains(page, reason) {
 		p.t.Errorf("the page does not say that nothing is recorded because of %q", reason)
 	}
-	lines := slices.DeleteFunc(p.logged("recording failed"), func(line string) bool { return !strings.Contains(line, reason) })
-	if len(lines) != 1 {
+	failures := func() int {
+		return len(slices.DeleteFunc(p.logged("recording failed"), func(line string) bool { return !strings.Contains(line, reason) }))
+	}
+	p.until("the failure is logged", func() bool { return failures() > 0 })
+	if failures() != 1 {
 		p.t.Errorf("log: %q, want one line with %q", p.logged("recording failed"), reason)
 	}
 }
