@@ -31,6 +31,10 @@ func FuzzApply(f *testing.F) {
 			AddressSource: []event.Kind{0, event.KindEndpointSlice, event.KindEndpoints}[d.roll(3)],
 		})
 		fold.Advance(zero)
+		if !d.chance() { // otherwise, kubeflap sees no silences
+			listed(fold, event.KindNode)
+			listed(fold, event.KindLease)
+		}
 		w := &warden{t: t, fold: fold, seen: map[string]reading{}}
 		for n := 0; n < 200 && len(d.data) > 0; n++ {
 			fold.Apply(d.event())

@@ -100,7 +100,7 @@ func TestIncidentsAreAskedForOnce(t *testing.T) {
 func FuzzQueryOfThePage(f *testing.F) {
 	for _, query := range []string{
 		"", "namespace=shop&service=web", "id=0&subject=node-1&at=1772366440", "from=2026-03-01T12:00&to=2026-03-01T12:00:01.5%2B01:00", "state=resolved",
-		"cause=unknown&verdict=undecided", "cluster=one&node=node-1", "id=%", "a=1;b", "from=1e300&to=NaN", "at=34359738367.999999999999", "=&&=&page", "\x00=\xff",
+		"cause=unknown&verdict=undecided", "cluster=one&node=node-1", "id=%", "id=gone", "a=1;b", "from=1e300&to=NaN", "at=34359738367.999999999999", "=&&=&page", "\x00=\xff",
 	} {
 		f.Add(query)
 	}
