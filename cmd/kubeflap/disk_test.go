@@ -175,7 +175,7 @@ func (p *recordingProcess) reports(reason string) {
 // 0 if nothing is on the disk yet.
 func (p *recordingProcess) readable(from time.Time) (n, gaps int) {
 	p.t.Helper()
-	events, err := flightrecorder.Read(p.t.Context(), p.dir, from, time.Now())
+	events, err := flightrecorder.Read(p.dir, from, time.Now())
 	if errors.Is(err, flightrecorder.ErrNothing) {
 		return 0, 0
 	}

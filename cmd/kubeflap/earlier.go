@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,7 +66,7 @@ type earlier struct {
 
 // findEarlier finds the recordings to replay. It returns nil if there are none. The start depends only on what was
 // recorded, so two processes that start one after the other replay the same.
-func findEarlier(ctx context.Context, dir string, watched scope) (*earlier, error) {
+func findEarlier(dir string, watched scope) (*earlier, error) {
 	segments, err := flightrecorder.Segments(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err //nolint:wrapcheck // the error contains the path
@@ -96,7 +95,7 @@ func findEarlier(ctx context.Context, dir string, watched scope) (*earlier, erro
 	if found.head, err = headOf(first); err != nil {
 		return nil, err
 	}
-	if found.events, err = flightrecorder.Read(ctx, dir, first.Begins, end); err != nil {
+	if found.events, err = flightrecorder.Read(dir, first.Begins, end); err != nil {
 		return nil, err //nolint:wrapcheck // the error contains the path
 	}
 	return found, nil

@@ -80,19 +80,19 @@ func (r *restarted) begin() {
 	p.journal = flightrecorder.OpenJournal(r.dir, r.size, now, log)
 	runs := []func(context.Context) error{p.journal.Run}
 	if r.bytes == 0 {
-		p.resume(&earlier{r.head, r.headAt, r.replay}, now, log)
+		p.resume(r.t.Context(), &earlier{r.head, r.headAt, r.replay}, now, log)
 		p.record = func(e event.Event) { r.recorded = append(r.recorded, e) }
 	} else {
 		recorder, err := flightrecorder.New(flightrecorder.Settings{Dir: r.dir, Size: r.bytes, Age: 1000 * time.Hour, Head: p.head}, log)
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		found, err := findEarlier(r.t.Context(), r.dir, p.scope)
+		found, err := findEarlier(r.dir, p.scope)
 		if err != nil {
 			r.t.Error(err)
 		}
 		if found != nil {
-			p.resume(found, now, log)
+			p.resume(r.t.Context(), found, now, log)
 		}
 		p.record, runs = recorder.Record, append(runs, recorder.Run)
 	}

@@ -132,7 +132,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	expectReadable(t, dir)
-	events, err := flightrecorder.Read(t.Context(), dir, began, time.Now())
+	events, err := flightrecorder.Read(dir, began, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -83,7 +82,7 @@ func (p period) open(path string) (found clusterRecording, err error) {
 	case until.Before(p.from):
 		return found, errors.New("--to is before --from")
 	}
-	events, err := flightrecorder.Read(context.Background(), path, p.from, until)
+	events, err := flightrecorder.Read(path, p.from, until)
 	if err != nil {
 		return found, fmt.Errorf("directory %s: %w", path, err)
 	}

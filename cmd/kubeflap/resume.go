@@ -35,7 +35,7 @@ func (f *dataFlags) enablePersistence(ctx context.Context, logger *slog.Logger, 
 	if p.scope.Cluster, err = watcher.ClusterUID(ctx); err != nil {
 		logger.Debug("cannot identify the cluster", "err", err)
 	}
-	found, err := findEarlier(ctx, f.dir, p.scope)
+	found, err := findEarlier(f.dir, p.scope)
 	if errors.Is(err, errOtherCluster) {
 		err = cmp.Or(flightrecorder.SetIncidentsAside(f.dir, p.started), err)
 	}
@@ -44,7 +44,7 @@ func (f *dataFlags) enablePersistence(ctx context.Context, logger *slog.Logger, 
 	}
 	p.journal = flightrecorder.OpenJournal(f.dir, p.settings.incidents, p.started, logger)
 	if found != nil {
-		p.resume(found, p.started, logger)
+		p.resume(ctx, found, p.started, logger)
 	}
 	p.recorderStatus = recorder.Status
 	if ctx.Err() == nil { // otherwise kubeflap stops, and may have replayed only a part
@@ -55,15 +55,15 @@ func (f *dataFlags) enablePersistence(ctx context.Context, logger *slog.Logger, 
 
 // resume replays the events of earlier processes, so that the pipeline continues as after a broken watch. It reports and
 // counts nothing. The time `now` is when kubeflap started.
-func (p *pipeline) resume(found *earlier, now time.Time, logger *slog.Logger) {
+func (p *pipeline) resume(ctx context.Context, found *earlier, now time.Time, logger *slog.Logger) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.scope.Cluster = cmp.Or(p.scope.Cluster, found.head.Cluster)
 	p.begin(time.Time{})
 	p.tracker.Restore(found.head.Tracker, found.begins)
 	p.incidents.Restore(found.head.Incidents, found.begins)
-	last, err := p.replayEarlier(withProgress(logger, found.events), now)
-	if errors.Is(err, context.Canceled) {
+	last, err := p.replayEarlier(ctx, withProgress(logger, found.events), now)
+	if ctx.Err() != nil {
 		return // kubeflap stops
 	}
 	if err != nil {
@@ -90,10 +90,10 @@ func (p *pipeline) resume(found *earlier, now time.Time, logger *slog.Logger) {
 
 // replayEarlier passes the events of earlier processes to the tracker. It returns the time that the tracker has reached: that
 // of the last event, unless the clock was set back before.
-func (p *pipeline) replayEarlier(recorded iter.Seq2[event.Event, error], now time.Time) (last time.Time, err error) {
+func (p *pipeline) replayEarlier(ctx context.Context, recorded iter.Seq2[event.Event, error], now time.Time) (last time.Time, err error) {
 	var hole time.Time // the time of the last event before a hole in the recording
 	for e, err := range recorded {
-		if err != nil {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return last, err
 		}
 		if ahead := e.Seen.Sub(now); ahead > 0 && ahead <= clockSlack {

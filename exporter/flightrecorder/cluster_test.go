@@ -153,7 +153,7 @@ func run(t *testing.T, s flightrecorder.Settings) (r *flightrecorder.Recorder, s
 
 func read(t *testing.T, dir string, from, to time.Time) (all []event.Event) {
 	t.Helper()
-	events, err := flightrecorder.Read(t.Context(), dir, from, to)
+	events, err := flightrecorder.Read(dir, from, to)
 	if err != nil {
 		t.Fatal(err)
 	}

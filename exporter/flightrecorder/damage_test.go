@@ -82,7 +82,7 @@ func TestADamagedSegmentIsAGap(t *testing.T) {
 				if test.after == 0 {
 					test.damage.apply(t, all[test.segment-1])
 				}
-				events, err := flightrecorder.Read(t.Context(), n.s.Dir, n.from, now())
+				events, err := flightrecorder.Read(n.s.Dir, n.from, now())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -122,7 +122,7 @@ func TestAReadingThatBeginsInAHole(t *testing.T) {
 			t.Errorf("the reading begins at %v, want %v: %s", got[0].Seen, next, text)
 		}
 		// Nothing is readable before.
-		_, err = flightrecorder.Read(t.Context(), n.s.Dir, next.Add(-time.Minute), next.Add(-time.Second))
+		_, err = flightrecorder.Read(n.s.Dir, next.Add(-time.Minute), next.Add(-time.Second))
 		if err == nil || !strings.Contains(err.Error(), filepath.Base(damaged)) {
 			t.Errorf("error %v, want that %s is damaged", err, damaged)
 		}
@@ -134,7 +134,7 @@ func TestADirectoryThatCannotBeReadAtAll(t *testing.T) {
 		n := narrate(t, "(abc)")
 		zeros(1<<10).apply(t, files(t, n.s.Dir)[0])
 		const want = "not a kubeflap recording"
-		if _, err := flightrecorder.Read(t.Context(), n.s.Dir, n.from, now()); err == nil || errors.Is(err, flightrecorder.ErrNothing) || !strings.Contains(err.Error(), want) {
+		if _, err := flightrecorder.Read(n.s.Dir, n.from, now()); err == nil || errors.Is(err, flightrecorder.ErrNothing) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		all, err := flightrecorder.Segments(n.s.Dir)

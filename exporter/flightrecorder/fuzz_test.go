@@ -61,11 +61,11 @@ func FuzzSegments(f *testing.F) {
 		var readings []eventSeq
 		for _, s := range segments {
 			_, _ = s.Head()
-			if events, err := Read(t.Context(), dir, s.Begins, s.End()); err == nil {
+			if events, err := Read(dir, s.Begins, s.End()); err == nil {
 				readings = append(readings, events)
 			}
 		}
-		if events, err := Read(t.Context(), dir, time.Unix(1e9+2, 0), time.Unix(1e9+9, 0)); err == nil {
+		if events, err := Read(dir, time.Unix(1e9+2, 0), time.Unix(1e9+9, 0)); err == nil {
 			readings = append(readings, events)
 		}
 		for _, events := range readings {

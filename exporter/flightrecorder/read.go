@@ -2,7 +2,6 @@ package flightrecorder
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,16 +18,16 @@ var ErrNothing = errors.New("nothing was recorded")
 // start of the period. If the recording starts later, the lists contain the state at the start of the recording. Read
 // reports the watches as down while no recorder was running. After a damaged or deleted segment, it reports them as
 // down until the next lists. If there are later events, the last event is a bookmark at the end of the period. The iterator
-// returns an error only if the context is canceled.
+// returns no errors.
 //
 // If the period starts with a segment (Segment.Begins), the events are exactly those of this segment and the following
 // ones. Read can be called while a Recorder writes into the directory and deletes old segments.
-func Read(ctx context.Context, dir string, from, to time.Time) (eventSeq, error) {
+func Read(dir string, from, to time.Time) (eventSeq, error) {
 	all, err := Segments(dir)
 	if err != nil {
 		return nil, err
 	}
-	p := player{ctx: ctx, segments: inPeriod(all, from, to), from: from, to: to}
+	p := player{segments: inPeriod(all, from, to), from: from, to: to}
 	slices.SortStableFunc(p.segments, func(a, b Segment) int { return a.Begins.Compare(b.Begins) })
 	var damage error
 	for len(p.segments) > 0 {
@@ -74,7 +73,6 @@ func inPeriod(all []Segment, from, to time.Time) (some []Segment) {
 // player yields the events of several segments, in the order of their beginnings. If the clock was set back, two segments
 // can have the same time. The player then yields only the one that was recorded later, because the time must not go back.
 type player struct {
-	ctx      context.Context
 	segments []Segment
 	from, to time.Time
 	// first is the state at the time from. It is computed from the first segment.
@@ -93,7 +91,7 @@ type player struct {
 }
 
 // events yields the events of all segments. After a damaged or deleted segment, the state of the objects is unknown until
-// the next lists. During this time, it reports the watches as down. It yields an error only if the context is canceled.
+// the next lists. During this time, it reports the watches as down.
 func (p player) events(yield func(event.Event, error) bool) {
 	p.yield = yield
 	for i := range p.segments {
@@ -159,10 +157,6 @@ func (p *player) until(i int) time.Time {
 // send yields an event. It omits events after the period, but does not end the reading, because the clock may have been
 // set back.
 func (p *player) send(ev event.Event) bool {
-	if p.ctx.Err() != nil {
-		p.yield(event.Event{}, p.ctx.Err())
-		return false
-	}
 	p.seen = ev.Seen
 	p.watches.note(ev, 1)
 	if ev.Seen.Before(p.from) { // the clock was set back a little

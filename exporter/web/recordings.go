@@ -44,7 +44,7 @@ func RecordingHandler(dir string, refused func() error, logger *slog.Logger) htt
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		events, err := flightrecorder.Read(r.Context(), dir, period.from, period.to)
+		events, err := flightrecorder.Read(dir, period.from, period.to)
 		switch {
 		case r.Context().Err() != nil:
 			return // the client is gone
