@@ -36,7 +36,7 @@ func (w *writer) resume(ctx context.Context, after gap) error {
 		}
 		for kind, watch := range after.watches {
 			switch {
-			case err != nil:
+			case err != nil: // the disk still fails, so the API server need not send the other lists
 				return err
 			case watch.works():
 				err = w.list(ctx, event.Kind(kind), at)
@@ -52,8 +52,11 @@ func (w *writer) resume(ctx context.Context, after gap) error {
 	})
 }
 
-// list writes the list of a resource, which it requests from the API server.
+// list writes the list of a resource, which it requests from the API server. It writes none if the process ends.
 func (w *writer) list(ctx context.Context, kind event.Kind, seen time.Time) error {
+	if ctx.Err() != nil {
+		return nil
+	}
 	err := w.add(event.Event{Seen: seen, Kind: kind, Type: event.Listing})
 	if err != nil {
 		return err

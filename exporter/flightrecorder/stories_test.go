@@ -79,6 +79,32 @@ func TestStories(t *testing.T) {
 	}
 }
 
+// TestAWatchWorksAgainAtTheEnd stops a recorder that is about to list nodes. This must not lose the events in the queue.
+func TestAWatchWorksAgainAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &narrator{t: t, s: settings(t), names: map[string]int{}, version: 100, from: now(), listed: true}
+		n.s.List = func(ctx context.Context, kind event.Kind, each func(event.Object)) (string, error) {
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
+			return n.list(ctx, kind, each)
+		}
+		var stop func()
+		n.to, stop = run(t, n.s)
+		for _, sign := range "(abc)!-?" {
+			synctest.Wait()
+			n.tell(string(sign))
+		}
+		time.Sleep(time.Millisecond) // between two writes
+		n.to.Record(n.event("+"))
+		n.to.Record(n.event("v"))
+		stop()
+		if got := letters(read(t, n.s.Dir, n.from, now())); got != "(abc)--v" {
+			t.Errorf("read %s", got)
+		}
+	})
+}
+
 // narrate tells a whole story.
 func narrate(t *testing.T, story string) *narrator {
 	t.Helper()
