@@ -201,17 +201,17 @@ func (c *checker) replay(p program) (*api.Answer, error) {
 
 // ask asks a running kubeflap instance.
 func (c *checker) ask(p program) (*api.Answer, error) {
-	interrupted := p
-	p.ctx = context.WithoutCancel(p.ctx) // an interrupted command still has to be judged
-	if c.between.from.IsZero() {
-		before, err := c.readIncidents(p)
-		if err == nil {
-			err = c.during(interrupted, before.AsOf)
-		}
-		if err != nil {
-			return nil, err
-		}
+	if !c.between.from.IsZero() {
+		return c.readIncidents(p)
 	}
+	before, err := c.readIncidents(p)
+	if err == nil {
+		err = c.during(p, before.AsOf)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.ctx = context.WithoutCancel(p.ctx) // an interrupted command still has to be judged
 	return c.readIncidents(p)
 }
 
