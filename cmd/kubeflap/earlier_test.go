@@ -147,7 +147,7 @@ func TestTheReplayBeginsAfterTheClockWasBehind(t *testing.T) {
 	recordSegment(t, dir, storyBegin, head{})
 	recordSegment(t, dir, storyBegin.Add(-24*time.Hour), head{})
 	recordSegment(t, dir, right, head{})
-	if found, err := findEarlier(t.Context(), dir, scope{}); err != nil || !found.begins.Equal(right) {
+	if found, err := findEarlier(dir, scope{}); err != nil || !found.begins.Equal(right) {
 		t.Errorf("begins %s, want %s: %v", found.begins, right, err)
 	}
 }
