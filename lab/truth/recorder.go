@@ -6,6 +6,7 @@
 package truth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -30,7 +31,7 @@ type Recorder struct {
 	began time.Time
 }
 
-// state holds the recorder's state. Only one goroutine changes the state.
+// state holds the recorder's state.
 type state struct {
 	// inBaseline is true until all initial lists have been read. The objects in these lists are stored, but not
 	// counted.
@@ -71,35 +72,21 @@ func Start(ctx context.Context, client kubernetes.Interface) *Recorder {
 	r.began = time.Now()
 	r.state.noteStart(r.began)
 
-	changes := make(chan change, 1024)
 	for _, source := range all {
 		go func() {
-			if err := source.follow(ctx, changes); err != nil {
-				r.fail(err)
-			}
+			err := source.follow(ctx, r.apply)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.err = cmp.Or(r.err, err)
 		}()
 	}
-	go r.fold(ctx, changes)
 	return r
 }
 
-func (r *Recorder) fold(ctx context.Context, changes <-chan change) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case c := <-changes:
-			r.mu.Lock()
-			r.state.apply(c)
-			r.mu.Unlock()
-		}
-	}
-}
-
-func (r *Recorder) fail(err error) {
+func (r *Recorder) apply(c change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.err = err
+	r.state.apply(c)
 }
 
 // Counts returns the current values. It fails if the recorder has missed events, because its counts are not reliable.

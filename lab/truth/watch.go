@@ -58,9 +58,9 @@ func (s *source) baseline(ctx context.Context) (changes []change) {
 	return changes
 }
 
-// follow sends every event after the list, in order and without gaps, until the context ends. It returns an error if it
+// follow applies every event after the list, in order and without gaps, until the context ends. It returns an error if it
 // may have missed events.
-func (s *source) follow(ctx context.Context, to chan<- change) error {
+func (s *source) follow(ctx context.Context, apply func(change)) error {
 	ctx = logr.NewContext(ctx, logr.Discard()) // scenarios break watches on purpose
 	w, err := retry.NewRetryWatcherWithContext(ctx, s.version, s)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *source) follow(ctx context.Context, to chan<- change) error {
 		if event.Type == watch.Error {
 			return fmt.Errorf("the recorder missed events of %s: %w", s.name, apierrors.FromObject(event.Object))
 		}
-		to <- change{seen: time.Now(), kind: event.Type, object: event.Object}
+		apply(change{seen: time.Now(), kind: event.Type, object: event.Object})
 	}
 	return nil
 }
