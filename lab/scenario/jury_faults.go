@@ -55,7 +55,7 @@ func nodeFaults() []*Fault {
 		{Number: 8, Want: silent("node", drifting), play: clockFaults},
 		{Number: 20, Want: silent("planned", victim), play: func(l *Lab, f *Fault) {
 			cordon(l, victim)
-			drainAll(l, []string{victim})
+			drain(l, victim)
 			f.begins()
 			stop(l, f)
 			f.isSaid(l)

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
@@ -39,7 +38,7 @@ func drainForMaintenance(l *Lab, node string) {
 	announce(l, node, lifecycle("MaintenancePlanned", "True"))
 	cordon(l, node)
 	announce(l, node, lifecycle("DrainInProgress", "True"), lifecycle("MaintenancePlanned", "False"))
-	drainAll(l, []string{node})
+	drain(l, node)
 	announce(l, node, lifecycle("Drained", "True"), lifecycle("DrainInProgress", "False"))
 	announce(l, node, lifecycle("MaintenanceInProgress", "True"), lifecycle("Drained", "False"))
 }
@@ -73,23 +72,4 @@ func lifecycle(condition, status string) string {
 // a condition announces that the node departs, and 0 otherwise.
 func waitForDeparture(l *Lab, node string, is float64) {
 	l.waitForReportedValue(is, "kubeflap_node_departing", "node", node, "reason", "condition")
-}
-
-// drainAll replaces the pods of the given nodes with pods on the first node. For example, it replaces pod web-3 of
-// node-3 with pod web-3-new.
-func drainAll(l *Lab, nodes []string) {
-	all := l.nodes()
-	for i, node := range all {
-		if slices.Contains(nodes, node) {
-			createPod(l, newPod("shop", podName(i)+"-new", cluster.NodeName(0), "web"))
-		}
-	}
-	l.waitForReadyAddresses("shop", "web", len(all)+len(nodes))
-	for i, node := range all {
-		if slices.Contains(nodes, node) {
-			evict(l, "shop", podName(i))
-			l.waitForPodGone("shop", podName(i))
-		}
-	}
-	l.waitForReadyAddresses("shop", "web", len(all))
 }

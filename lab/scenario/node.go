@@ -61,9 +61,3 @@ func cordon(l *Lab, node string) {
 func setTaints(l *Lab, node, taints string) {
 	patch(l, l.Client.CoreV1().Nodes(), node, `{"spec":{"taints":`+taints+`}}`)
 }
-
-func deleteNodes(l *Lab, nodes ...string) {
-	for _, node := range nodes {
-		remove(l, l.Client.CoreV1().Nodes(), node)
-	}
-}

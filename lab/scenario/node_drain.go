@@ -23,19 +23,24 @@ func nodeDrain() Scenario {
 
 func replaceNode(l *Lab, node string) {
 	cordon(l, node)
-	for i := range drainedPods {
-		moveAway(l, podName(i), podName(drainedPods+i))
-	}
+	drain(l, node)
 	l.Cluster.Remove(node) // a running kubelet would register its node again
-	deleteNodes(l, node)
+	remove(l, l.Client.CoreV1().Nodes(), node)
 	l.waitForCountAtLeast(drainedPods, lost, "service", "web")
 }
 
-// moveAway starts a pod on the first node. When this pod is ready, it evicts the old pod.
-func moveAway(l *Lab, from, to string) {
-	createPod(l, newPod("shop", to, cluster.NodeName(0), "web"))
-	l.waitForReadyAddresses("shop", "web", drainedPods+1)
-	evict(l, "shop", from)
-	l.waitForReadyAddresses("shop", "web", drainedPods)
-	l.waitForPodGone("shop", from)
+// drain replaces the pods of a node, one after the other, by pods on the first node. It evicts each pod when the new one
+// is ready. The new pod of web-3 is web-3-new.
+func drain(l *Lab, node string) {
+	all := podsOf(l, "web")
+	for _, pod := range all {
+		if pod.Spec.NodeName != node {
+			continue
+		}
+		createPod(l, newPod("shop", pod.Name+"-new", cluster.NodeName(0), "web"))
+		l.waitForReadyAddresses("shop", "web", len(all)+1)
+		evict(l, "shop", pod.Name)
+		l.waitForReadyAddresses("shop", "web", len(all))
+		l.waitForPodGone("shop", pod.Name)
+	}
 }

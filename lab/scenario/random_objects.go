@@ -149,7 +149,7 @@ func (c *chaos) heartbeat() {
 func (c *chaos) recreateNode() {
 	node := pick(c, c.nodes)
 	c.waitUntilSeen(node.renewed)
-	deleteNodes(c.Lab, node.name)
+	remove(c.Lab, c.Client.CoreV1().Nodes(), node.name)
 	// The garbage collector may have deleted the Lease already.
 	err := c.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Delete(c.Ctx, node.name, metav1.DeleteOptions{})
 	if !apierrors.IsNotFound(err) {

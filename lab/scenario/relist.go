@@ -45,7 +45,7 @@ func changeUnseen(l *Lab) {
 	removeService(l, "shop", vanishing)
 	removeService(l, "shop", recreated)
 	makeManual(l, recreated, "192.0.2.4", "192.0.2.5", "192.0.2.6")
-	deleteNodes(l, edgeNode)
+	remove(l, l.Client.CoreV1().Nodes(), edgeNode)
 	l.Sleep(5 * time.Second)
 	l.Proxy.Answer(0)
 	waitForRecoveredWatches(l)
