@@ -36,17 +36,19 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// process returns a kubeflap process that has not been started yet. It is interrupted when the test ends.
+// process returns a kubeflap process that has not been started yet. It is interrupted when the test ends, or after three
+// minutes, and is killed if that does not end it.
 func process(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // a busy machine needs much longer than an idle one
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }
 

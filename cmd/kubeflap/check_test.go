@@ -145,7 +145,7 @@ func TestCheckPassesTheStatusOfTheCommandOn(t *testing.T) {
 func TestCheckEndsWithTheCommand(t *testing.T) {
 	withoutRaceDetector(t)
 	url := serveIncidents(t, incidentsDir+"4-endpoints-reset.jsonl.gz")
-	cmd := process(t, "check", "--url", url, "--", "sh", "-c", "sleep 60 >/dev/null & echo $!")
+	cmd := process(t, "check", "--url", url, "--", "sh", "-c", "sleep 600 >/dev/null & echo $!")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestCheckEndsWithTheCommand(t *testing.T) {
 func TestCheckPassesSIGTERMOn(t *testing.T) {
 	withoutRaceDetector(t)
 	url := serveIncidents(t, incidentsDir+"4-endpoints-reset.jsonl.gz")
-	cmd := process(t, "check", "--url", url, "--", "sh", "-c", "echo began; exec sleep 60")
+	cmd := process(t, "check", "--url", url, "--", "sh", "-c", "echo began; exec sleep 600")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
