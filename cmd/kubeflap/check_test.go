@@ -171,7 +171,7 @@ func TestCheckEndsWithTheCommand(t *testing.T) {
 func TestCheckPassesSIGTERMOn(t *testing.T) {
 	withoutRaceDetector(t)
 	url := serveIncidents(t, incidentsDir+"4-endpoints-reset.jsonl.gz")
-	cmd := process(t, "check", "--url", url, "--", "sh", "-c", "echo began; exec sleep 600")
+	cmd := process(t, "check", "--url", url, "--", "sh", "-c", "echo began; exec sleep 600 >/dev/null")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
