@@ -108,15 +108,14 @@ func (l *Ledger) review(t time.Time) {
 		again = again || !r.Settled
 	}
 	l.judgeShort(f.Late)
-	if again {
-		l.Timers.Schedule(&l.reviews, t.Add(reviewEvery))
+	if again { // the change may be old, for example because kubeflap's clock leapt forward: do not repeat this until now
+		l.Timers.Schedule(&l.reviews, incident.Later(t.Add(reviewEvery), l.now.Add(-reviewFor)))
 	}
 }
 
-// reviewAfter schedules the next review after a change at t. The change may be old, for example because kubeflap's clock
-// leapt forward. The review must not be: it would be repeated until now if another incident has changed since.
+// reviewAfter schedules the next review after a change at t.
 func (l *Ledger) reviewAfter(t time.Time) {
-	due := incident.Later(t.Add(reviewAfter), l.now.Add(-reviewFor))
+	due := t.Add(reviewAfter)
 	if next := l.reviewed.Add(reviewEvery); next.After(due) && next.Sub(due) < reviewEvery {
 		due = next
 	}

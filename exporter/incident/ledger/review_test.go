@@ -29,8 +29,8 @@ func TestOldChangesDoNotRepeatTheReviews(t *testing.T) {
 		return n
 	}
 	for _, age := range []time.Duration{0, 10 * time.Second, time.Hour, 24 * time.Hour} {
-		if n := reviews(age); n > 10 {
-			t.Errorf("changes that are %s old: %d reviews, want at most 10", age, n)
+		if n := reviews(age); n > 12 { // one of each old change, and the usual ones
+			t.Errorf("changes that are %s old: %d reviews, want at most 12", age, n)
 		}
 	}
 }
