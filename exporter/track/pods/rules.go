@@ -66,11 +66,11 @@ func jobCompletes(c *lossEvidence) bool {
 }
 
 // evicted reports whether the pod was evicted. The Eviction API, taint eviction, the scheduler and pod GC set the
-// condition DisruptionTarget. The kubelet also sets status.reason in an eviction, a preemption or a node shutdown, and if it
-// rejects the pod. It
-// sets the condition and the reason only after the containers have ended. Until then, the pod is Running, and its Ready
-// condition has the reason PodFailed (see mergePodStatus in pkg/kubelet/status). If no container runs, this condition means
-// that the containers have failed and will not be restarted: the kubelet reports the phase after the cleanup of the pod.
+// condition DisruptionTarget. The kubelet also sets status.reason in an eviction, a preemption or a node shutdown, and if
+// it rejects the pod. It sets the condition and the reason only after the containers have ended. Until then, the pod is
+// Running, and its Ready condition has the reason PodFailed (see mergePodStatus in pkg/kubelet/status). If no container
+// runs, this condition means that the containers have failed and will not be restarted: the kubelet reports the phase after
+// the cleanup of the pod.
 func evicted(c *lossEvidence) bool {
 	switch {
 	case c.now.Disruption != "" && (deleted(c) || c.now.Phase == "Failed" || completed(c)):
