@@ -99,7 +99,8 @@ func (w *Watcher) preflight(ctx context.Context) ([]error, error) {
 }
 
 // isWrongAddress reports whether a request failed because nobody listens at the server's address, or somebody else does, or
-// because no request can be sent. An API server that is starting or overloaded fails otherwise.
+// because no request can be sent. An API server that is overloaded or not ready fails otherwise. One that does not listen yet, for
+// example while it is restarted, looks the same.
 func isWrongAddress(err error) bool {
 	switch apiclient.Reason(err) {
 	case event.ReasonRefused, event.ReasonUnreachable, event.ReasonUnreadable:
