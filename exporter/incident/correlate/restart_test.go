@@ -65,3 +65,12 @@ func TestANodesOwnIncidentStandsAfterARestart(t *testing.T) {
 		is(t, next.only(), incident.StateOngoing, incident.ScopeNode, cause.NodeNotReady, "node-1")
 	}
 }
+
+// TestTheLastFailureOutlastsARestart restarts kubeflap while one address is still lost, and another one, which was lost later, is
+// ready again. A check of the time in between must not pass.
+func TestTheLastFailureOutlastsARestart(t *testing.T) {
+	s := newScenario(t).at(60).loses(cause.ProbeFailed, "web-1").at(100).loses(cause.ProbeFailed, "web-2").at(110).regains("web-2")
+	before := s.only()
+	equal(t, "last failure", before.LastFailure.Sub(before.Start), seconds(40))
+	equal(t, "last failure", s.restarts().only().LastFailure, before.LastFailure)
+}

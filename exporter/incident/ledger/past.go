@@ -30,6 +30,8 @@ type Ongoing struct {
 	Subject incident.Subject `json:"subject"`
 	ID      string           `json:"id"`
 	Start   time.Time        `json:"start"`
+	// LastFailed is the time of the newest failure.
+	LastFailed time.Time `json:"last_failed,omitzero"`
 	// Recovered is the time by which everything had recovered, or zero.
 	Recovered time.Time            `json:"recovered,omitzero"`
 	Outages   []transition.Service `json:"outages,omitempty"`
@@ -48,7 +50,7 @@ func (q *Reader) Past(t time.Time) Past {
 		if r.Settled || r.Start.After(t) {
 			continue
 		}
-		x := Ongoing{Subject: r.Subject, ID: r.id, Start: r.Start, Recovered: r.recovered()}
+		x := Ongoing{Subject: r.Subject, ID: r.id, Start: r.Start, LastFailed: r.LastFailed, Recovered: r.recovered()}
 		for open := range r.Open {
 			if open.Track == incident.TrackOutage {
 				x.Outages = append(x.Outages, open.Service)
@@ -86,6 +88,7 @@ func (r *Record) stillLost(t time.Time) (all []transition.AddressLost) {
 // is not reported. If it is not found in time, it ends.
 func (l *Ledger) Resume(o Ongoing, t time.Time) *Record {
 	r := newRecord(l, o.Subject, o.ID, o.Start)
+	r.Failed(o.LastFailed)
 	l.Touch(r, cmp.Or(o.Recovered, t.Add(continuedWithin-Quiet)))
 	return r
 }
