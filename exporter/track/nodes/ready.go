@@ -19,7 +19,7 @@ type condition struct {
 	// `posted` is set if the node has a Ready condition. everReady is set if kubeflap has ever seen the node as Ready.
 	posted, everReady bool
 	ready             event.Status
-	// wasLost is set if the first list shows that the node was Ready before, but is no more.
+	// wasLost is set if the first list shows that the node was Ready before, but is no more. It is unset when the node is Ready.
 	wasLost bool
 	// `transition` is the lastTransitionTime of Ready. The kubelet writes it, or the node controller if Ready is
 	// Unknown. falseSince is the lastTransitionTime of the last Ready=False. If Ready was never False, falseSince is the
@@ -148,7 +148,7 @@ func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, m
 	}
 	switch {
 	case to == event.StatusTrue:
-		n.period = period{}
+		n.period, n.wasLost = period{}, false
 	case began:
 		n.beginPeriod(t, change.Loss.Announced)
 	}
