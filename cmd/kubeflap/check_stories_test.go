@@ -63,6 +63,22 @@ func TestCheckOfStories(t *testing.T) {
 	}
 }
 
+// TestCheckOfAPastPeriod judges periods of an incident that went on later.
+func TestCheckOfAPastPeriod(t *testing.T) {
+	for story, want := range map[string]map[[2]float64]int{
+		"100 crash web/1 for 5\n190 crash web/1 for 5":   {{95, 120}: 1, {120, 170}: 0, {102, 170}: 0, {170, 195}: 1, {120, 400}: 1},
+		"100 silent 1 until 160\n230 silent 1 until 290": {{95, 120}: 0, {95, 150}: 1, {125, 150}: 1, {175, 220}: 0, {245, 270}: 1, {232, 300}: 1},
+	} {
+		answer := answerOf(story, 600)
+		for period, n := range want {
+			r := check.Judge(&answer, clustertest.Begin.Add(seconds(period[0])), clustertest.Begin.Add(seconds(period[1])), &check.Allowances{})
+			if len(r.Unexpected) != n {
+				t.Errorf("%s: %v: %d, want %d: %s", story, period, len(r.Unexpected), n, r.Text())
+			}
+		}
+	}
+}
+
 // TestCheckNamesEachFlap judges two flaps of one Service. Most readers of JUnit reports show one test for each name.
 func TestCheckNamesEachFlap(t *testing.T) {
 	answer := answerOf("200 crash store/1 for 20\n500 crash store/1 for 20", 800)
@@ -102,6 +118,10 @@ func TestCheckOfPodsThatGoAgainAndAgain(t *testing.T) {
 				t.Errorf("%v: %s flaps, want %s: %s", x.others.Cause, got, want, r.Text())
 			}
 			lose(x.others, 10)
+		}
+		answer := api.Answer{AsOf: at(120), Coverage: api.Coverage{Since: phrase.Time{Time: at(0)}}, Incidents: log.Incidents(at(120))}
+		if r := check.Judge(&answer, at(91), at(95), &check.Allowances{Planned: true}); r.Passed() {
+			t.Errorf("%v: passed, but nothing shows that the last address did not go in this period", x.others.Cause)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func Judge(answer *api.Answer, from, to time.Time, a *Allowances) *Result {
 			continue
 		}
 		p := period{from: from, to: to, Incident: x, Allowances: a}
-		if x.Start.Before(from) && x.LastFailure.Before(from) {
+		if x.Start.Before(from) && !p.failed() {
 			r.Earlier++
 		} else if p.judge(); p.worst == nil {
 			r.Accepted++
@@ -102,6 +102,26 @@ type period struct {
 	// The field worst is the worst effect that is not accepted, or nil. The flag accepted is set if another one is accepted.
 	worst    *Flap
 	accepted bool
+}
+
+// failed reports whether something may have failed in the period, in an incident that began before. If something failed later,
+// only the timeline shows whether something failed in the period: something may have if it does not show all lost addresses.
+func (p *period) failed() bool {
+	if !p.LastFailure.After(p.to) {
+		return !p.LastFailure.Before(p.from)
+	}
+	lost := p.Lost + p.SpansLeftOut
+	for _, s := range p.Timeline {
+		switch {
+		case s.Track == incident.TrackHeartbeat && within(s.Start, s.End.Time, p.from, p.to) > 0: // it fails later than it begins
+			return true
+		case s.Track != incident.TrackBlind && !s.Start.Before(p.from) && !s.Start.After(p.to):
+			return true
+		case s.Track == incident.TrackAddress:
+			lost--
+		}
+	}
+	return lost > 0
 }
 
 // judge finds the worst effect that is not accepted.
