@@ -79,12 +79,14 @@ func TestCheckOfANamespaceNeedsNoPermissionForNodes(t *testing.T) {
 		want                time.Duration
 	}{
 		{"nodes and Leases", []event.Kind{event.KindNode, event.KindLease}, nil, nil, 0},
+		{"Leases", []event.Kind{event.KindLease}, nil, nil, 0},
 		{"nodes and Leases, after a timeout", []event.Kind{event.KindNode, event.KindLease}, []event.Kind{event.KindNode}, nil, 0},
 		{"pods", []event.Kind{event.KindPod}, nil, nil, time.Hour},
 		{"no resource, but nodes time out", nil, nil, []event.Kind{event.KindNode}, time.Hour},
 	} {
-		c := clustertest.Told("start 3")
-		p := newPipeline(defaultSettings(), func() time.Time { return c.Now }, silent)
+		c, s := clustertest.Told("start 3"), defaultSettings()
+		s.tracker.Namespaced = true
+		p := newPipeline(s, func() time.Time { return c.Now }, silent)
 		c.Watchers[0].Sink = p.apply
 		fail := func(kinds []event.Kind) {
 			for _, k := range kinds {

@@ -158,6 +158,7 @@ func (p *pipeline) follow(ctx context.Context, watcher *watch.Watcher) error {
 // observe watches a live cluster. It calls `do` as soon as all resources are listed, and stops when `do` returns. The
 // text says how long it waits for the lists.
 func observe(p program, flags *clusterFlags, s settings, within time.Duration, text string, do func(context.Context, *pipeline) error) error {
+	s.tracker.Namespaced = flags.namespace != ""
 	pipeline := newPipeline(s, time.Now, silent)
 	watcher, err := newWatcher(p.logger, flags, pipeline.apply)
 	if err != nil {

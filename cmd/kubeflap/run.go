@@ -56,6 +56,7 @@ func (r *runner) run(p program) error {
 	if !r.profiles {
 		runtime.MemProfileRate = 0 // heap profiling would use memory
 	}
+	r.settings.tracker.Namespaced = r.cluster.namespace != ""
 	pipeline := newPipeline(*r.settings, time.Now, logReporter{p.logger})
 	registry := prometheus.NewRegistry()
 	registerProcess(registry, "")

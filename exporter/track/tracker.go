@@ -28,6 +28,8 @@ type Settings struct {
 	// KnownManagers names additional controllers that are allowed to add addresses to a Service with a selector.
 	// Controllers for which event.IsSliceManager returns true are always allowed.
 	KnownManagers []string
+	// Namespaced is set if only one namespace is watched. Then no permission for Nodes and Leases is needed.
+	Namespaced bool
 }
 
 // Tracker tracks the readiness of a cluster's objects. It is safe for concurrent use.
@@ -53,6 +55,7 @@ type parts struct {
 // New returns a Tracker that has not processed any events.
 func New(settings Settings) *Tracker {
 	t := &Tracker{parts: parts{watches: watches.New()}}
+	t.watches.Namespaced = settings.Namespaced
 	t.controlPlane = controlplane.New(settings.GracePeriod, t.watches, &t.found)
 	t.nodes = nodes.New(t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.services.PodResolved(w) })

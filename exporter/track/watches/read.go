@@ -87,9 +87,9 @@ func (w *Watches) read(k event.Kind) Watch {
 }
 
 // mayBeForbidden reports whether kubeflap needs no permission for a resource. A kubeflap that watches a single namespace
-// needs neither Nodes nor Leases. Any other lists the Nodes, or does not start.
+// needs neither Nodes nor Leases. Any other lists the Nodes, or does not start, which shows it in a recording.
 func (w *Watches) mayBeForbidden(k event.Kind) bool {
-	return (k == event.KindNode || k == event.KindLease) && !w.IsSynced(event.KindNode)
+	return (k == event.KindNode || k == event.KindLease) && (w.Namespaced || !w.IsSynced(event.KindNode))
 }
 
 // blindAsOf returns the total time without a working watch. It excludes breaks due to a restart. An ongoing break that is

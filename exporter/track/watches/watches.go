@@ -22,6 +22,8 @@ const (
 
 // Watches holds the state of all watches of a cluster.
 type Watches struct {
+	// Namespaced is set if only one namespace is watched.
+	Namespaced bool
 	eventClock
 	states
 	// coverage holds the gaps that have ended.
