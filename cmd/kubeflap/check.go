@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -97,18 +98,20 @@ func (c *checker) readAllowances(cmd *kingpin.CmdClause, given *kingpin.ParseCon
 	if err == nil {
 		err = yaml.UnmarshalStrict(text, &values)
 	}
-	for name, value := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		flag := cmd.GetFlag(name)
-		all, isList := value.([]any)
+		if flag == nil || !strings.HasPrefix(name, "allow.") && !strings.HasPrefix(name, "ignore.") {
+			err = cmp.Or(err, fmt.Errorf("%q is not the name of an allowance", name))
+		} else if slices.ContainsFunc(given.Elements, func(x *kingpin.ParseElement) bool { return x.Clause == flag }) {
+			continue
+		}
+		all, isList := values[name].([]any)
 		if !isList {
-			all = []any{value}
+			all = []any{values[name]}
 		}
 		for _, x := range all {
-			switch {
-			case !strings.HasPrefix(name, "allow.") && !strings.HasPrefix(name, "ignore.") || flag == nil:
-				err = fmt.Errorf("%q is not the name of an allowance", name)
-			case !slices.ContainsFunc(given.Elements, func(x *kingpin.ParseElement) bool { return x.Clause == flag }):
-				err = cmp.Or(err, flag.Model().Value.Set(fmt.Sprint(x)))
+			if err == nil {
+				err = flag.Model().Value.Set(fmt.Sprint(x))
 			}
 		}
 	}

@@ -295,7 +295,7 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%s: status %d: %s%s", args, status, out, errOut)
 		}
 	}
-	for text, want := range map[string]string{"allow.node: -1s": "negative", "allow.node: 1": "not a duration", "nodes: 1": "nodes", "junit: x": "junit", "nodes: [1]": "nodes", "ignore.name: ['[']": "syntax error in pattern", "a: b: c": "yaml"} {
+	for text, want := range map[string]string{"allow.node: -1s": "negative", "allow.node: 1": "not a duration", "nodes: 1": "nodes", "nodes: []": "nodes", "b: 1\na: 2": `"a" is not`, "junit: x": "junit", "nodes: [1]": "nodes", "ignore.name: ['[']": "syntax error in pattern", "a: b: c": "yaml"} {
 		file := write(t, filepath.Join(t.TempDir(), "allow.yaml"), text)
 		if status, _, errOut := kubeflap(t, "check", recording, "--allow", file); status != 2 || !strings.Contains(errOut, want) || !strings.Contains(errOut, file) {
 			t.Errorf("%s: status %d: %s", text, status, errOut)
