@@ -71,7 +71,8 @@ func (l *Lab) within(timeout time.Duration, what string, steps func(*Lab)) error
 // Until repeats steps until none of them fails.
 func (l *Lab) Until(what string, steps func(*Lab)) { l.Must(l.within(patience, what, steps)) }
 
-// retry runs a fault up to eight times, because its effect can depend on a race in the control plane, until the steps of happened do not fail within a grace period.
+// retry runs a fault until the steps of happened do not fail within a grace period, up to eight times: whether it has an effect
+// can depend on a race in the control plane.
 func (l *Lab) retry(fault func(*Lab), what string, happened func(*Lab)) {
 	var err error
 	for range 8 {
