@@ -102,8 +102,8 @@ func findEarlier(dir string, watched scope) (*earlier, error) {
 }
 
 // firstToResume returns the segment with which the replay begins. The argument newest is the head of the last segment. If
-// the clock was set back, the replay begins later, because its time cannot go back. It also begins after a long hole, for
-// example because the clock was behind, because nothing goes on after that.
+// the clock was set back, the replay begins later, because its time cannot go back. It also begins after a long hole, such as
+// that of a clock that was behind: no incident continues after it.
 func firstToResume(segments []flightrecorder.Segment, newest head, end time.Time) flightrecorder.Segment {
 	from := end.Add(-resumeFrom)
 	for _, x := range newest.Incidents.Ongoing {

@@ -74,7 +74,7 @@ func TestNothingWaitsForTheDiskOrTheTerminal(t *testing.T) {
 	}
 }
 
-// TestADroppedIncidentIsCountedOnce lets five incidents end, of which three are kept: by the tracker's side and in the file.
+// TestADroppedIncidentIsCountedOnce lets five incidents end. Three are kept, in memory and in the file.
 func TestADroppedIncidentIsCountedOnce(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		c, s := failing(5), defaultSettings()
